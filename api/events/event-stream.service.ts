@@ -31,10 +31,20 @@ export interface Followed {
  * The start of a stream: after the client's last event, else the beginning. @throws 422 an id that is not one of the
  * study's events
  */
-export async function resumePosition(tx: Tx, studyId: string, lastEventId: string | undefined): Promise<EventPosition> {
+export async function resumePosition(
+  tx: Tx,
+  studyId: string,
+  { header, query }: { header: string | undefined; query: string | undefined },
+): Promise<EventPosition> {
+  const lastEventId = header || query;
   if (!lastEventId) return BEFORE_ALL;
   const place = /^[0-9a-f-]{36}$/i.test(lastEventId) ? await eventPosition(tx, studyId, lastEventId) : undefined;
-  if (!place) throw invalid('header.last-event-id', 'UNKNOWN_EVENT', 'is not the id of an event of this study');
+  if (!place)
+    throw invalid(
+      header ? 'header.last-event-id' : 'query.last_event_id',
+      'UNKNOWN_EVENT',
+      'is not the id of an event of this study',
+    );
   return place;
 }
 

@@ -78,8 +78,10 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
           sort: query.sort ?? 'occurred_at',
           ...filter,
         });
-      const last = (headers['last-event-id'] as string | undefined) || query.last_event_id;
-      const start = await streamStart(tx, params.study_id, last);
+      const start = await streamStart(tx, params.study_id, {
+        header: headers['last-event-id'] as string | undefined,
+        query: query.last_event_id,
+      });
       const site = siteNamed(headers);
       const leave = eventReader(services).enter(actor.id);
       const gone = disconnected();

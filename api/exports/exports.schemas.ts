@@ -35,7 +35,7 @@ export const NewExport = input('ExportCreate', {
       default: 'long',
       description:
         '`wide`, of task_summaries alone: a row for each session with its visit, a column `task.metric` for each ' +
-        'metric',
+        'metric, then `task.summary_source` for each task',
     }),
   ),
   mode: Type.Optional(oneOf('stream', 'background')),

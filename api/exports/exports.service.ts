@@ -4,7 +4,7 @@ import { nowIso } from '../../db/client/clock.js';
 import { datasetOf } from '../../db/exports/datasets.js';
 import { metricsOf } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
-import { MAX_METRICS } from '../../db/exports/wide.js';
+import { MAX_METRICS, isTooWide } from '../../db/exports/wide.js';
 import { contentTypes, writeExport } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
@@ -62,8 +62,12 @@ export async function exportData(
     async ({ tx, audit }) => {
       const found = await getStudyOrThrow(tx, request.study_id);
       // Checked now, not in the middle of the answer.
-      if (request.layout === 'wide' && (await metricsOf(tx, request)).length > MAX_METRICS)
-        throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MAX_METRICS} metrics`);
+      if (request.layout === 'wide' && isTooWide(await metricsOf(tx, request)))
+        throw broken(
+          'layout',
+          'TOO_MANY_COLUMNS',
+          `cannot be wide: there are more than ${MAX_METRICS} metrics and tasks`,
+        );
       if (background)
         await requireExportQuota(tx, asked.services.settings, { userId: actor.id, studyId: request.study_id });
       if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);

@@ -1,3 +1,4 @@
+import { requireKnownParts } from '../http/body/upload.js';
 import { exporterAccess } from '../http/access.js';
 import { created, route, upload } from '../http/route.js';
 import { StudyDocument, StudyLoaded, StudyTarget } from './full-study.schemas.js';
@@ -38,8 +39,9 @@ export const fullStudyRoutes = [
       'query, header, a part of the form, or a key beside or within the document.',
     query: StudyTarget,
     responses: { 201: StudyLoaded, 403: undefined },
-    handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId, disconnected }) =>
-      created(
+    handle: async ({ tx, audit, actor, context, services, raw, parts, query, studyId, disconnected }) => {
+      requireKnownParts(parts, Object.keys(StudyTarget.properties));
+      return created(
         await importFullStudy(
           { tx, audit, actor, context, services },
           {
@@ -52,6 +54,7 @@ export const fullStudyRoutes = [
             gone: disconnected(),
           },
         ),
-      ),
+      );
+    },
   }),
 ];

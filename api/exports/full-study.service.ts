@@ -15,6 +15,7 @@ import type { Dependencies } from '../dependencies.js';
 import type { ExportOptions } from './exports.service.js';
 import { acceptPolicy } from '../studies/policy.service.js';
 import { streamStudy } from './whole-study.js';
+import { namingUnfitRows } from './full-study/unfit-rows.js';
 import { withDocument } from './full-study/in-thread.js';
 import type { DocumentThread } from './full-study/in-thread.js';
 import type { ImportTarget } from './full-study/opened.js';
@@ -78,7 +79,7 @@ async function importOpened(change: RequestScope & { services: Dependencies }, d
     sync_status: 'pending',
     api_token_encrypted: opened.hasDatacapture ? seal(services, '', tokenPlace(studyId)) : null,
   };
-  const { loaded, unknownBatteries } = await document.load(askedIn(tx), {
+  const { loaded, unknownBatteries } = await document.load(namingUnfitRows(askedIn(tx)), {
     studyId,
     userId: actor.id,
     datacapture,

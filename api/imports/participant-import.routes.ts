@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import { importById, listImports } from '../../db/imports/imports.queries.js';
 import type { ImportRecord } from '../../db/imports/imports.queries.js';
 import { staff } from '../http/access.js';
+import { requireKnownParts } from '../http/body/upload.js';
 import { problem } from '../http/errors.js';
 import { templateFile } from './files/template.js';
 import { reply, route, response, upload } from '../http/route.js';
@@ -16,8 +17,8 @@ const path = '/api/studies/{study_id}/participants/import';
 const imports = '/api/studies/{study_id}/participant-imports';
 const tag = 'Participants';
 const description =
-  'Multipart form with the part `file`. Columns: participant_code, external_id, site_code, preferred_language; ' +
-  'email, phone, timezone, date_of_birth and arm are optional, others are ignored. ' +
+  'Multipart form with the part `file` alone; options are in the query. Columns: participant_code, external_id, ' +
+  'site_code, preferred_language; email, phone, timezone, date_of_birth and arm are optional, others are ignored. ' +
   'Valid rows are imported although others fail; each error names its row (the header is row 1), field and ' +
   'code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. ' +
   'The same file again finds everything there and says so (warning FILE_IMPORTED_BEFORE). ';
@@ -48,7 +49,8 @@ const importing = (format: 'csv' | 'excel', summary: string, about: string) =>
       403: undefined,
       409: undefined,
     },
-    handle: async ({ tx, audit, actor, context, services, params, query, raw, disconnected }) => {
+    handle: async ({ tx, audit, actor, context, services, params, query, raw, parts, disconnected }) => {
+      requireKnownParts(parts, [], Object.keys(ImportQuery.properties));
       const options = optionsOf(query);
       const answer = await importFile(
         services,

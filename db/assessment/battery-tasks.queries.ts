@@ -1,10 +1,33 @@
 import type { Tx } from '../client/database.js';
 
-/** The tasks of any version of each battery of a study. */
+/**
+ * What sessions of each battery of a study may have results of, in any version: its tasks, its modules by name, and the
+ * modules of a task that has several, by number.
+ */
 export async function tasksOfBatteries(tx: Tx, studyId: string): Promise<Record<number, string[]>> {
-  const rows = (await tx('battery_modules')
+  const numbered = tx('battery_modules')
     .where({ study_id: studyId })
-    .groupBy('battery_id')
-    .select('battery_id', tx.raw('array_agg(distinct task) as tasks'))) as { battery_id: number; tasks: string[] }[];
-  return Object.fromEntries(rows.map(({ battery_id, tasks }) => [battery_id, tasks]));
+    .select(
+      'battery_id',
+      'task',
+      'name',
+      tx.raw('row_number() over (partition by battery_id, version, task) as number'),
+    );
+  const rows = (await tx
+    .from(numbered.as('m'))
+    .groupBy('battery_id', 'task')
+    .select('battery_id', 'task', tx.raw('array_agg(distinct name) as names, max(number)::int as most'))) as {
+    battery_id: number;
+    task: string;
+    names: string[];
+    most: number;
+  }[];
+  const found: Record<number, string[]> = {};
+  for (const { battery_id, task, names, most } of rows)
+    (found[battery_id] ??= []).push(
+      task,
+      ...names,
+      ...(most > 1 ? Array.from({ length: most }, (_, i) => `${task}#${i + 1}`) : []),
+    );
+  return found;
 }

@@ -111,13 +111,19 @@ export type SessionRow = Omit<
   /** null: the participant or a caregiver started it; in an imported session, a user of another service. */
   started_by_id: string | null;
   imported: boolean;
+  /** The participant's identity was erased: the record stays closed. */
+  erased: boolean;
+  /** When the participant withdrew. */
+  withdrawn_at: string | null;
 };
 /** The session's row, locked until the commit: submissions to one session are processed one at a time. */
 export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
   return (
     await prepared<SessionRow>(
       tx,
-      `select ${OWN}, s.started_by_id, s.imported from assessment_sessions s where s.id = $1 for update`,
+      `select ${OWN}, s.started_by_id, s.imported,
+         p.erased_at is not null as erased, p.withdrawn_at
+       from assessment_sessions s join participants p on p.id = s.participant_id where s.id = $1 for update of s`,
       [id],
     )
   )[0];

@@ -107,18 +107,29 @@ export async function deleteTask(tx: Tx, sessionId: string, task: string): Promi
   await tx('session_tasks').where({ session_id: sessionId, task }).delete();
 }
 
-export interface KnownModulesRow {
+interface ModuleListRow {
   tasks: string[];
   names: string[];
   ids: string[];
+}
+export interface KnownModulesRow extends ModuleListRow {
+  /** What other versions have beside them, each module once as it was last. */
+  others: ModuleListRow;
 }
 /** Task, name and id of each module of the session's battery version, in order. */
 export async function modulesOfSession(tx: Tx, batteryId: number, version: number): Promise<KnownModulesRow> {
   const [modules] = await prepared<KnownModulesRow>(
     tx,
-    `select coalesce(jsonb_agg(task order by position), '[]') as tasks,
-      coalesce(jsonb_agg(name order by position), '[]') as names, coalesce(jsonb_agg(id order by position), '[]') as ids
-      from battery_modules where battery_id = $1 and version = $2`,
+    `with m as (
+       select distinct on (id) id, task, name, position, version = $2 as own from battery_modules where battery_id = $1
+        order by id, version = $2 desc, version desc)
+     select coalesce(jsonb_agg(task order by position) filter (where own), '[]') as tasks,
+      coalesce(jsonb_agg(name order by position) filter (where own), '[]') as names,
+      coalesce(jsonb_agg(id order by position) filter (where own), '[]') as ids,
+      jsonb_build_object('tasks', coalesce(jsonb_agg(task order by id) filter (where not own), '[]'),
+        'names', coalesce(jsonb_agg(name order by id) filter (where not own), '[]'),
+        'ids', coalesce(jsonb_agg(id order by id) filter (where not own), '[]')) as others
+      from m`,
     [batteryId, version],
   );
   return modules!;

@@ -56,6 +56,8 @@ export interface PushFacts {
   visit_event: string | null;
   visit_session_id: string | null;
   summaries: Record<string, Record<string, number>> | null;
+  /** Tasks whose results stand by their modules, with the names of these. */
+  divided: Record<string, string[]> | null;
 }
 export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | undefined> {
   const rows = await query<PushFacts>(
@@ -64,7 +66,12 @@ export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | 
       coalesce(s.started_at > p.withdrawn_at, false) as began_after_withdrawal,
        v.id as visit_id, v.status as visit_status, v.datacapture_event as visit_event, v.session_id as visit_session_id,
        (select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k
-         where k.session_id = s.id) as summaries
+         where k.session_id = s.id) as summaries,
+       (select jsonb_object_agg(d.task, d.names) from (
+         select m.task, array_agg(distinct k.task order by k.task) as names
+         from session_tasks k join battery_modules m
+           on m.battery_id = s.battery_id and m.version = s.battery_version and m.id = k.module_id
+         where k.session_id = s.id and k.task <> m.task group by m.task) d) as divided
      from assessment_sessions s join studies t on t.id = s.study_id join participants p on p.id = s.participant_id
        left join scheduled_visits v on v.id = s.visit_id
      where s.id = $1`,

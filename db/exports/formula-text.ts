@@ -7,6 +7,7 @@ const SEPARATORS = String.raw`;\t\r\n`;
 
 const AT_BEGINNING = new RegExp(`^(?:[${SEPARATORS}]|${PASSED_OVER}[${SIGNS}])`);
 const BEHIND_SEPARATOR = new RegExp(`([${SEPARATORS}])(${PASSED_OVER}[${SIGNS}])`, 'g');
+const GUARDED = new RegExp(`([${SEPARATORS}])'(${PASSED_OVER}[${SIGNS}])`, 'g');
 const NUMBER = /^-\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
 /**
@@ -17,4 +18,11 @@ export function csvText(text: string): string {
   if (NUMBER.test(text)) return text;
   const inside = text.replaceAll(BEHIND_SEPARATOR, "$1'$2");
   return AT_BEGINNING.test(text) ? `'${inside}` : inside;
+}
+
+/** The text that `csvText` has made safe: a file that this service has written comes back as it was. */
+export function textOfCsv(cell: string): string {
+  if (!cell.includes("'")) return cell;
+  const inside = cell.replaceAll(GUARDED, '$1$2');
+  return [inside.slice(1), inside].find((text) => csvText(text) === cell) ?? cell;
 }

@@ -6,6 +6,7 @@ import type { DatasetColumn } from './columns.js';
 /** The most rows of a sheet, without its header. */
 export const MAX_SHEET_ROWS = 1_048_575;
 const MAX_CELL = 32_767;
+const CUT = ' … [cut here: the formats csv and json have all of it]';
 const HIGH_WATER = 4 * 1024 * 1024;
 
 export class TooManyRows extends Error {}
@@ -46,7 +47,7 @@ export async function writeSheet(
     ...(FORMATS[type] && { style: { numFmt: FORMATS[type] } }),
   }));
   sheet.autoFilter = { from: { row: 1, column: 1 }, to: { row: 1, column: columns.length } };
-  const header = sheet.addRow(columns.map((column) => column.name));
+  const header = sheet.addRow(columns.map((column) => sheetText(column.name)));
   header.font = { bold: true };
   header.commit();
   const done = finished(sink);
@@ -90,5 +91,19 @@ function cellOf(value: unknown, type: DatasetColumn['type']): string | number | 
     // Spreadsheets have no years of more than four digits either.
     if (at.getTime() <= LAST) return at;
   }
-  return (type === 'json' ? JSON.stringify(value) : String(value)).slice(0, MAX_CELL);
+  return sheetText(type === 'json' ? JSON.stringify(value) : String(value));
+}
+
+/** Characters that XML cannot hold, or that its readers replace. */
+const NOT_XML = /(?![\t\n])\p{Cc}|[\ufffe\uffff]/gu;
+/** What would be read as such an escape. */
+const LIKE_ESCAPE = /_(?=x[\da-f]{4}_)/gi;
+const escaped = (character: string): string =>
+  `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
+
+/** A text as a cell can hold it: cut with a remark where it is too long, other characters in workbooks' notation. */
+export function sheetText(text: string): string {
+  const whole =
+    text.length <= MAX_CELL ? text : text.slice(0, MAX_CELL - CUT.length).replace(/[\ud800-\udbff]$/, '') + CUT;
+  return whole.replace(LIKE_ESCAPE, escaped).replace(NOT_XML, escaped);
 }

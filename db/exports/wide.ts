@@ -1,8 +1,9 @@
-import { shownSession, taskSummary } from '../scheduling/effective-status.js';
+import { shownSession, summarySource, taskSummary } from '../scheduling/effective-status.js';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { code, date, id, instant, textColumn, utcDate, participantFilter } from './columns.js';
+import { choiceColumn, code, date, id, instant, textColumn, utcDate, participantFilter } from './columns.js';
 import type { DatasetColumn, Dataset } from './columns.js';
+import { SUMMARY_SOURCES } from './words.js';
 
 /** A metric of a task: a column of a wide export. */
 export interface WideMetric {
@@ -13,17 +14,21 @@ export interface WideMetric {
 /** A statement can have 1,664 columns. */
 export const MAX_METRICS = 1_500;
 export class TooManyColumns extends Error {}
+const tasksOf = (metrics: readonly WideMetric[]): string[] => [...new Set(metrics.map(({ task }) => task))];
+/** Whether there are more columns than a statement can have: those of metrics, and of the source of each task. */
+export const isTooWide = (metrics: readonly WideMetric[]): boolean =>
+  metrics.length + tasksOf(metrics).length > MAX_METRICS;
 
 /** The database truncates longer names, and two could collide. */
 const NAME_BYTES = 63;
 
 /**
  * Pivots task_summaries: a row for each session with its visit, a column for each metric of each task in the order of
- * names.
+ * names, then for each task whether its metrics are the client's or computed.
  * @throws TooManyColumns
  */
 export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
-  if (metrics.length > MAX_METRICS)
+  if (isTooWide(metrics))
     throw new TooManyColumns(`there are ${metrics.length} metrics; a wide export has room for ${MAX_METRICS}`);
   const fixed = [
     id('session_id', 'the session; while it is active its public id', shownSession('t')),
@@ -46,8 +51,17 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
       sql: `case when jsonb_typeof(${value}) = 'number' then (${value})::numeric end`,
     };
   });
+  const sources = tasksOf(sorted).map((task) =>
+    choiceColumn(
+      SUMMARY_SOURCES,
+      nameOf({ task, metric: 'summary_source' }, taken),
+      `of the task ${task}: client, or computed from the trials, where the client gave no summary`,
+      `k.sources ->> ${pg.escapeLiteral(task)}`,
+    ),
+  );
   return {
-    from: `(select x.session_id, x.study_id, jsonb_object_agg(x.task, ${taskSummary('x')}) as tasks from session_tasks x
+    from: `(select x.session_id, x.study_id, jsonb_object_agg(x.task, ${taskSummary('x')}) as tasks,
+        jsonb_object_agg(x.task, ${summarySource('x')}) as sources from session_tasks x
       where x.study_id = :study group by 1, 2) k
       join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id
         left join sites st on st.id = p.site_id
@@ -55,7 +69,7 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
     study: 'k.study_id',
     date: utcDate('t.started_at'),
     order: 'p.participant_code, t.started_at, t.id',
-    columns: [...fixed, ...columns],
+    columns: [...fixed, ...columns, ...sources],
   };
 }
 

@@ -134,6 +134,15 @@ describe('What client and service agree on', () => {
           answer.headers['access-control-allow-credentials'],
         ]).to.deep.equal([401, 'http://localhost:3000', undefined]);
         expect(answer.headers.vary).to.include('Origin');
+        // A page that may ask for a part of a file, or repeat a request, can see that the answer is one.
+        expect(answer.headers['access-control-expose-headers']!.split(', ')).to.include.members([
+          'Content-Range',
+          'Accept-Ranges',
+          'Idempotent-Replay',
+          'WWW-Authenticate',
+          'ETag',
+          'Retry-After',
+        ]);
         for (const origin of ['https://evil.example', 'https://app.example.org.evil.example', 'null']) {
           expect(
             (await wire(nobody, '/api/studies', { Origin: origin })).headers['access-control-allow-origin'],

@@ -173,6 +173,19 @@ describe('Offline sync: several devices of one participant count alike', functio
     ]);
   });
 
+  it('is the same where an app has learned to name its device since; two devices have two all the same', async () => {
+    const times = { startedAt: instant(-5 * HOUR), completedAt: instant(-4 * HOUR) };
+    const send = (item: object) => site.http.expect<ItemView>(200, 'POST', '/api/sync/sessions', item);
+    const made = await send(site.item('learned', times));
+    expect(await send(site.item('learned', { ...times, deviceId: 'now named' }))).to.include({
+      status: 'duplicate',
+      server_id: made.server_id,
+    });
+    const other = await send(site.item('learned', { ...times, startedAt: instant(-6 * HOUR), deviceId: 'other' }));
+    expect(other.status).to.equal('created');
+    expect(other.server_id).not.to.equal(made.server_id);
+  });
+
   it('goes on in another zone, language and on another device, and from given up to completed', async () => {
     const startedAt = instant(-3 * HOUR);
     const base = { startedAt, timezone: 'Europe/Berlin', language: 'de', deviceId: 'a' };

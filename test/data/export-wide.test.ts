@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { admin, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { until } from '../support/until.js';
-import { Site, day } from '../assessment/stage.js';
+import { Site, day, trials } from '../assessment/stage.js';
 
 type Row = Record<string, unknown>;
 const SUMMARIES = [
@@ -53,6 +53,8 @@ describe('A wide export of task summaries', function () {
       'stroop.accuracy': 0.875,
       'n_back.d_prime': 2.5,
       'stroop.=SUM(A1)': null,
+      'stroop.summary_source': 'client',
+      'n_back.summary_source': 'client',
     });
     expect(second).to.include({
       visit_id: null,
@@ -78,6 +80,21 @@ describe('A wide export of task summaries', function () {
     const [header, ...rows] = parse(csv.text) as string[][];
     expect(header).to.deep.equal(Object.keys(body.rows[0]!));
     expect(rows.map((cells) => cells[header!.indexOf('stroop.mean_rt')])).to.deep.equal(['512.25', '480']);
+  });
+
+  it('says of each task whether its metrics are the client’s or computed from the trials, behind all metrics', async () => {
+    const other = await Site.open({}, http);
+    const id = await other.session();
+    await other.submit(id, { task_summaries: { n_back: { d_prime: 1 } }, raw_trials: trials('stroop', 3) });
+    const { rows } = (
+      await http.post<{ rows: Row[] }>('/api/exports/json', {
+        study_id: other.study.id,
+        dataset: 'task_summaries',
+        layout: 'wide',
+      })
+    ).body;
+    expect(rows[0]).to.include({ 'n_back.summary_source': 'client', 'stroop.summary_source': 'computed' });
+    expect(Object.keys(rows[0]!).slice(-2)).to.deep.equal(['n_back.summary_source', 'stroop.summary_source']);
   });
 
   it('narrowed to nothing it has the fixed columns alone', async () => {

@@ -533,6 +533,8 @@ describe('Exports', () => {
       expect(await part(other), other).to.deep.equal(is(200));
     expect(await part('bytes=1000-', { 'If-Range': '"another"' })).to.deep.equal(is(200));
     expect((await part('bytes=-0'))[0]).to.equal(416);
+    const tag = (await http.get(download_url)).headers.get('etag')!;
+    expect(await part('bytes=0-9', { 'If-None-Match': tag })).to.deep.equal([304, null, is(304, 0, -1)[2]]);
     // One that was cut off in the middle, and its rest.
     const cut = await new Promise<Buffer>((resolve, reject) => {
       const asked = request(

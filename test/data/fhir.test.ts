@@ -84,6 +84,19 @@ describe('A participant as FHIR R4', function () {
     ]);
   });
 
+  it('has no text with characters that FHIR does not allow', async () => {
+    const site = await Site.open({ description: 'one\u0001\ntwo' }, http);
+    await site.bulk({
+      sessions: [site.item('odd')],
+      responses: [{ id: 'odd', sessionId: 'odd', task: 'custom', summary: { 'a\u0001\u001f': 1, plain: 2 } }],
+    });
+    const { text } = await http.get(`/api/exports/studies/${site.study.id}/participants/${site.participant.id}/fhir`);
+    expect(text).not.to.match(/\\u00[01][\da-f](?<!\\u000[9ad])/i);
+    const [observation] = kinds(JSON.parse(text) as Bundle, 'Observation');
+    const names = (observation!.component as { code: { text: string } }[]).map(({ code }) => code.text);
+    expect(names).to.have.members(['a\ufffd\ufffd', 'plain']);
+  });
+
   it('is a bundle that HL7’s schema takes, as a whole and each resource, and the schema does refuse', async () => {
     for (const person of filled.people) {
       const bundle = await of(person.id);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { contentHash } from '../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../db/exports/full-study/document.js';
@@ -277,6 +278,41 @@ describe('A whole study, out and in again', () => {
       ['study.start_date'],
     ]);
     expect((await http.expect(200, 'GET', `/api/studies?search=${code}`)).total).to.equal(0);
+  });
+
+  it('a row that cannot be stored is told by its table, and its column or rule', async () => {
+    const changed = (table: string, change: (row: Record<string, unknown>) => Record<string, unknown>[]) => ({
+      ...document,
+      tables: { ...document.tables, [table]: document.tables[table]!.flatMap(change) },
+    });
+    const without = (row: Record<string, unknown>, name: string) =>
+      Object.fromEntries(Object.entries(row).filter(([column]) => column !== name));
+    for (const [content, path, code] of [
+      [changed('participants', (row) => [without(row, 'participant_code')]), 'participant_code', 'REQUIRED'],
+      [changed('participants', (row) => [row, { ...row, id: randomUUID() }]), '', 'DUPLICATE'],
+      [changed('participants', (row) => [{ ...row, status: 'lost' }]), '', 'INVALID_VALUE'],
+      [changed('participants', (row) => [{ ...row, date_of_birth: '2026-13-45' }]), '', 'INVALID_VALUE'],
+    ] as const) {
+      const refused = await load(content, fresh());
+      expect(refused.status, refused.text).to.equal(422);
+      expect(refused.body.errors[0]).to.include({ path: `tables.participants${path && `.${path}`}`, code });
+    }
+  });
+
+  it('a value that there is no column for, as a newer release may have it, is not lost in silence', async () => {
+    const withMore = (value: unknown) => ({
+      ...document,
+      tables: { ...document.tables, consents: document.tables.consents!.map((row) => ({ ...row, witness: value })) },
+    });
+    const refused = await load(withMore('Ada'), fresh());
+    expect([refused.status, refused.body.code]).to.deep.equal([400, 'FILE_UNREADABLE']);
+    expect(refused.body.detail).to.contain('tables.consents.witness');
+    const own = await load({ ...document, study: { ...document.study, colour: 'blue' } }, fresh());
+    expect([own.status, own.body.detail]).to.deep.equal([
+      400,
+      'The document has values that this release has no column for: study.colour.',
+    ]);
+    expect((await load(withMore(null), fresh())).status).to.equal(201);
   });
 
   it('a battery that visits name and the document does not hold is left out, with a warning', async () => {

@@ -147,7 +147,7 @@ describe('What is exported while people write', function suite() {
       const without = exported.map(
         ({ rows }) =>
           rows.filter(
-            (row) => !Object.entries(row).some(([name, value]) => name.startsWith('stroop.') && value !== null),
+            (row) => !Object.entries(row).some(([name, value]) => name.startsWith('stroop.m') && value !== null),
           ).length,
       );
       expect(without, 'rows that are there without their value').to.deep.equal(exported.map(() => 0));

@@ -62,6 +62,36 @@ describe('The parts of an upload', () => {
     expect(answer.status, answer.text.slice(0, 300)).to.equal(201);
   });
 
+  it('a second file, an option that belongs into the query and an unknown field are told, not passed over', async () => {
+    const code = unique('PARTS');
+    const file = { headers: [named('file', '; filename="a.csv"')], content: `participant_code\n${code}\n` };
+    for (const [part, path, rule, message] of [
+      [{ ...file, headers: [named('file', '; filename="b.csv"')] }, 'file', 'MAX_ITEMS', 'one file is taken in a form'],
+      [{ ...file, headers: [named('more', '; filename="b.csv"')] }, 'file', 'MAX_ITEMS', 'one file is taken in a form'],
+      [
+        { headers: [named('dry_run')], content: 'true' },
+        'dry_run',
+        'UNKNOWN_FIELD',
+        'dry_run is not a field here: it belongs into the query',
+      ],
+      [
+        { headers: [named('skip_duplicate')], content: 'false' },
+        'skip_duplicate',
+        'UNKNOWN_FIELD',
+        'skip_duplicate is not a field here; did you mean skip_duplicates?',
+      ],
+    ] as const) {
+      const { status, body } = await http.post<ImportAnswer>(
+        `/api/studies/${study.id}/participants/import/csv`,
+        undefined,
+        { raw: formOf(file, { ...part, headers: [...part.headers] }) },
+      );
+      expect([status, body.errors]).to.deep.equal([422, [{ path, code: rule, message }]]);
+    }
+    const { total } = await http.expect(200, 'GET', `/api/studies/${study.id}/participants?search=${code}`);
+    expect(total).to.equal(0);
+  });
+
   it('a field of the same name, or none, is no file', async () => {
     for (const raw of [
       formOf({ headers: [named('file')], content: csv }),

@@ -76,6 +76,10 @@ describe('The stream of a study’s events', function streamTests() {
     }
     for (const id of ['00000000-0000-4000-8000-000000000000', 'nonsense'])
       expect((await follow(stage.admin, study.id, { 'Last-Event-ID': id })).status, id).to.equal(422);
+    const asked = await stage.admin.get(`/api/studies/${study.id}/events?last_event_id=nonsense`, {
+      headers: { Accept: 'text/event-stream' },
+    });
+    expect([asked.status, asked.body.errors[0]!.path]).to.deep.equal([422, 'query.last_event_id']);
   });
 
   it('is opened by a ticket where no bearer token can be sent: of its study, for a minute, and for nothing else', async () => {

@@ -161,6 +161,7 @@ function offlineSession(input: SessionGiven, person: SyncParticipantRow): Offlin
     content_hash: hashOf(sessionContent(base)),
     start_hash: hashOf({ ...sessionContent(base), ...NOT_OF_START }),
     former_start_hash: hashOf({ ...sessionContent(base), status: null, completedAt: null }),
+    unnamed_hash: hashOf({ ...sessionContent(base), deviceId: null }),
   };
 }
 

@@ -100,12 +100,12 @@ export async function readItems(
 
 /** A leap second fits the schema and is no instant of the calendar. */
 function readSession(input: SessionGiven, index: number): SyncItem | ItemResult {
-  const bad = [input.startedAt, input.completedAt ?? input.startedAt].find((instant) =>
-    Number.isNaN(Date.parse(instant)),
+  const bad = (['startedAt', 'completedAt'] as const).find((name) =>
+    Number.isNaN(Date.parse(input[name] ?? '1970-01-01')),
   );
   return bad === undefined
     ? { kind: 'session', index, given: input }
-    : rejection('session', input.id, 'INVALID_ITEM', `${bad} is no time`);
+    : rejection('session', input.id, 'INVALID_ITEM', `${bad} is no instant of the calendar`);
 }
 
 async function readResponse(

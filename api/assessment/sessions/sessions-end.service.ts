@@ -5,7 +5,7 @@ import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import { completeVisits, liveVisit } from '../../../db/assessment/sessions-visits.queries.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { problem } from '../../http/errors.js';
-import { sessionOpener } from './sessions-opened.js';
+import { refuseErased, sessionOpener } from './sessions-opened.js';
 import type { RequestContext } from '../../http/request-context.js';
 
 export interface Ended {
@@ -19,7 +19,7 @@ export interface Ended {
  * Ends a session and completes its visit, in one transaction; it is idempotent. A visit that a re-anchoring has moved
  * since is completed in its present row; a closed or superseded one stays as it is. The push of its results starts with
  * the commit.
- * @throws 409 SESSION_ENDED for an abandoned session
+ * @throws 409 SESSION_ENDED for an abandoned session, PARTICIPANT_ERASED
  */
 export async function endAssessmentSession(
   { tx, audit }: WriteTransaction,
@@ -33,6 +33,7 @@ export async function endAssessmentSession(
       completed_at: session.completed_at!,
       visit_id: session.visit_id,
     };
+  refuseErased(session);
   if (session.status !== 'active') throw problem('SESSION_ENDED', { detail: `The session is ${session.status}.` });
   const live = session.visit_id === null ? undefined : await liveVisit(tx, session.visit_id);
   const visitId = live?.id ?? session.visit_id;

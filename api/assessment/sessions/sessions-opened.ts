@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { problem } from '../../http/errors.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import type { RequestContext } from '../../http/request-context.js';
 
@@ -20,4 +21,20 @@ function networkOf(ip: string): string | null {
   const bits = address.kind() === 'ipv4' ? 24 : 48;
   const network = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   return `${network.networkAddressFromCIDR(`${address.toString()}/${bits}`).toString()}/${bits}`;
+}
+
+/** @throws 409 PARTICIPANT_WITHDRAWN for trials that were recorded after it; the sync refuses such a response, too */
+export function refuseLaterTrials({ withdrawn_at }: SessionRow, contents: readonly { at: readonly number[] }[]): void {
+  if (withdrawn_at === null) return;
+  const end = Date.parse(withdrawn_at);
+  if (contents.some(({ at }) => at.some((instant) => instant > end)))
+    throw problem('PARTICIPANT_WITHDRAWN', {
+      detail: 'Trials were recorded after the participant had withdrawn: nothing of this submission is taken.',
+    });
+}
+
+/** @throws 409 PARTICIPANT_ERASED, as the sync says of the items of such a participant */
+export function refuseErased({ erased }: SessionRow): void {
+  if (erased)
+    throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased: the record stays closed.' });
 }

@@ -8,7 +8,7 @@ import type { KnownModules } from '../../../workflows/domain/assessment/submissi
 import type { Remark } from '../../../workflows/domain/assessment/types.js';
 import { invalid, problem } from '../../http/errors.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
-import { sessionOpener } from './sessions-opened.js';
+import { refuseErased, refuseLaterTrials, sessionOpener } from './sessions-opened.js';
 import { contentFaults, ofModule, readContent, taskRows } from './sessions-content.js';
 import type { RawTrial, SubmittedSummaries, TaskContent } from './sessions-content.js';
 import type { Tx } from '../../../db/client/database.js';
@@ -35,7 +35,8 @@ export interface Submitted {
  * Stores a submission whole or not at all (decisions, section 4, "Submit"). Tasks already stored with the same content
  * are skipped; if all are, nothing is written and the answer is `duplicate`, also after the session's end or expiry.
  * New results after the end are accepted if they began before it.
- * @throws 409 TASK_CONFLICT or SESSION_ENDED, 413 more than 50,000 trials, 422 an unknown task, EMPTY
+ * @throws 409 TASK_CONFLICT, SESSION_ENDED, PARTICIPANT_ERASED or PARTICIPANT_WITHDRAWN,
+ *   413 more than 50,000 trials, 422 an unknown task, EMPTY
  */
 export async function submit(
   { tx, audit }: WriteTransaction,
@@ -55,6 +56,8 @@ export async function submit(
   const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };
   const fresh = await newTasks(tx, session.id, contents);
   if (fresh.length === 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
+  refuseErased(session);
+  refuseLaterTrials(session, fresh);
   if (!takesStill(session, context, fresh))
     throw problem('SESSION_ENDED', {
       detail: `The session is ${session.status}: only what began before its end is accepted.`,

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { contentHash } from '../../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../../db/exports/full-study/document.js';
 import { ForeignReference } from '../../../db/exports/full-study/ids.js';
-import { UnreadableDate, loadStudyDocument } from '../../../db/exports/full-study/load.js';
+import { UnknownColumn, UnreadableDate, loadStudyDocument } from '../../../db/exports/full-study/load.js';
 import type { Ask } from '../../../db/exports/full-study/load.js';
 import type { Value } from '../../../db/client/query.js';
 import { Problem, problem } from '../../http/errors.js';
@@ -69,6 +69,11 @@ function refusalOf(fault: unknown): never {
     throw problem('VALIDATION_FAILED', {
       detail: fault.message,
       errors: [{ path: fault.path, code: 'FORMAT', message: fault.message }],
+    });
+  if (fault instanceof UnknownColumn)
+    throw problem('FILE_UNREADABLE', {
+      detail: `The document has values that this release has no column for: ${fault.message}.`,
+      cause: fault,
     });
   throw fault instanceof ForeignReference
     ? problem('FILE_UNREADABLE', { detail: `The document is not whole: ${fault.message}.`, cause: fault })

@@ -1,5 +1,6 @@
 import { visitKey } from '../../../db/audit/hashing.js';
 import type { StandardStudy, Subject } from '../../../db/exports/standards.queries.js';
+import { writable } from './odm/xml.js';
 
 /** FHIR R4: https://hl7.org/fhir/R4 */
 export const FHIR_VERSION = '4.0.1';
@@ -53,9 +54,9 @@ export function fhirBundle(
       resourceType: 'ResearchStudy',
       id: study.id,
       identifier: [{ system: system('study-code'), value: study.study_code }],
-      title: study.study_name,
+      title: writable(study.study_name),
       status: STUDY_STATUS[study.status] ?? 'active',
-      description: study.description === '' ? null : study.description,
+      description: study.description ? writable(study.description) : null,
       period: period(study.start_date, study.end_date),
     }),
     {
@@ -110,13 +111,13 @@ function consentOf(
     category: [
       {
         coding: [{ system: 'http://loinc.org', code: '59284-0', display: 'Consent Document' }],
-        ...(purpose && { text: purpose }),
+        ...(purpose && { text: writable(purpose) }),
       },
     ],
     patient: reference(patientId),
     dateTime: signed_at ?? created_at,
     // R4 requires a policy: the agreed version.
-    policyRule: { text: consent_version_id ?? 'not stated' },
+    policyRule: { text: writable(consent_version_id ?? 'not stated') },
     // This service has not verified an import's claims.
     verification: imported ? [{ verified: false }] : undefined,
     provision: revoked_at === null ? undefined : { period: period(signed_at, revoked_at) },
@@ -158,14 +159,14 @@ function observationOf(
           ],
         },
       ],
-      code: { coding: [{ system: system('task'), code: codeOf(task) }], text: task },
+      code: { coding: [{ system: system('task'), code: codeOf(task) }], text: writable(task) },
       subject: reference(patientId),
       // Where the device's clock was set back meanwhile, the end is no time after the start.
       ...(completed_at === null || Date.parse(completed_at) < Date.parse(started_at)
         ? { effectiveDateTime: started_at }
         : { effectivePeriod: { start: started_at, end: completed_at } }),
       component: metrics.map(([metric, value]) => ({
-        code: { coding: [{ system: system('metric'), code: codeOf(metric) }], text: metric },
+        code: { coding: [{ system: system('metric'), code: codeOf(metric) }], text: writable(metric) },
         valueQuantity: RT.test(metric)
           ? { value, unit: 'ms', system: 'http://unitsofmeasure.org', code: 'ms' }
           : { value },
@@ -175,4 +176,4 @@ function observationOf(
 }
 
 /** A code has no blanks at its ends and no double blanks. */
-const codeOf = (name: string): string => name.trim().replaceAll(/\s+/g, ' ') || '-';
+const codeOf = (name: string): string => writable(name).trim().replaceAll(/\s+/g, ' ') || '-';

@@ -4,6 +4,7 @@ import { atOnce, inTurns } from '../../util/in-turns.js';
 import { LONG_NUMBER, inexactNumbers } from './exact-numbers.js';
 import type { Place } from './exact-numbers.js';
 import { SLICE, parseInSlices, partOfString, restOfString } from './json-slices.js';
+import { countFields, repeatedNames } from './repeated-names.js';
 import { unstorablePart } from './unstorable.js';
 import type { Path, Unstorable } from './unstorable.js';
 
@@ -28,7 +29,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * @param perItem the parts that are answered item by item: lists of these names, or the body itself
  * @param limits of the body
  * @throws 400 MALFORMED_JSON (also invalid UTF-8, or nesting deeper than 64), 413 for exceeded limits, 422 for text
- * that no column can store, or an unrepresentable number;
+ * that no column can store, an unrepresentable number, or a field that an object has twice;
  *   for an item with such a fault, `invalidTextIn` returns it, and the handler decides
  */
 export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): unknown {
@@ -42,7 +43,10 @@ export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIM
     throw problem('MALFORMED_JSON', { cause: fault });
   }
   if (atOnce(mayBeUnstorable(source, found))) atOnce(lookThrough(value, perItem));
-  if (found.precise) for (const place of atOnce(inexactNumbers(source, Infinity))) refuseInexact(value, place, perItem);
+  if (found.precise)
+    for (const place of atOnce(inexactNumbers(source, Infinity))) refuseAt(value, place, perItem, INEXACT);
+  if (atOnce(countFields(value)) < found.names)
+    for (const place of atOnce(repeatedNames(source, Infinity))) refuseAt(value, place, perItem, REPEATED);
   return value;
 }
 
@@ -57,7 +61,9 @@ export async function parseLargeJson(bytes: Buffer, perItem?: PerItemFields, lim
   });
   if (await inTurns(mayBeUnstorable(source, found))) await inTurns(lookThrough(value, perItem));
   if (found.precise)
-    for (const place of await inTurns(inexactNumbers(source, SLICE))) refuseInexact(value, place, perItem);
+    for (const place of await inTurns(inexactNumbers(source, SLICE))) refuseAt(value, place, perItem, INEXACT);
+  if ((await inTurns(countFields(value))) < found.names)
+    for (const place of await inTurns(repeatedNames(source, SLICE))) refuseAt(value, place, perItem, REPEATED);
   return value;
 }
 
@@ -166,8 +172,20 @@ const noteOf = ({ path, code, sentence }: Unstorable): string =>
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-/** Refuses a number that would be stored as another one. */
-function refuseInexact(value: unknown, place: Place, perItem: PerItemFields | undefined): void {
+/** A number that would be stored as another one. */
+const INEXACT = {
+  code: 'NUMBER_NOT_EXACT',
+  sentence: 'has more digits than can be stored: send it as a string',
+} as const;
+/** Parsers keep one of the two, and the other is lost. */
+const REPEATED = { code: 'DUPLICATE_FIELD', sentence: 'stands twice in its object' } as const;
+
+function refuseAt(
+  value: unknown,
+  place: Place,
+  perItem: PerItemFields | undefined,
+  { code, sentence }: typeof INEXACT | typeof REPEATED,
+): void {
   const [list, index] = place;
   const [item, inside] =
     perItem === 'body'
@@ -175,11 +193,7 @@ function refuseInexact(value: unknown, place: Place, perItem: PerItemFields | un
       : perItem?.includes(String(list)) && typeof index === 'number'
         ? [(value as Record<string, unknown[]>)[list!]?.[index], place.slice(2)]
         : [undefined, place];
-  const fault = unstorable(
-    inside.join('.'),
-    'NUMBER_NOT_EXACT',
-    'has more digits than can be stored: send it as a string',
-  );
+  const fault = unstorable(inside.join('.'), code, sentence);
   if (typeof item !== 'object' || item === null) throw fault;
   if (!unstorableItems.has(item)) unstorableItems.set(item, fault.message);
 }
@@ -196,16 +210,20 @@ interface Outline {
   precise: boolean;
   /** Values, and objects, lists and texts once more. */
   values: number;
+  /** Names of fields, of all objects. */
+  names: number;
 }
 /**
  * Scans everything outside of strings: whether nesting exceeds `depth`, which a parser would follow recursively,
- * whether a count exceeds `most`, whether a number may overflow, and whether one may have more digits than a double.
+ * whether a count exceeds `most`, whether a number may overflow, whether one may have more digits than a double, and
+ * how many fields there are.
  */
 function* outline(source: string, depth: number, most: JsonLimits, slice: number): Generator<undefined, Outline> {
   let level = 0,
     next = slice,
     values = 1,
     parts = 0,
+    names = 0,
     wide = false,
     huge = false,
     precise = false;
@@ -235,28 +253,35 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
       last = i;
       // Names of fields recur, and are not counted.
       if (source.charCodeAt(i + 1) !== 58 && ++parts > most.parts)
-        return { deep: false, many: false, wide: true, huge, precise, values: values + parts };
+        return { deep: false, many: false, wide: true, huge, precise, values: values + parts, names };
     } else if (c === 44 || c === 123 || c === 91 || c === 125 || c === 93) {
       look(last, i);
+      // An object without fields: the sign before is its beginning.
+      if (c === 125 && source.charCodeAt(last) === 123) names--;
       last = i;
       if (c === 123 || c === 91) {
-        if (++level > depth) return { deep: true, many: false, wide: false, huge, precise, values: values + parts };
+        if (++level > depth)
+          return { deep: true, many: false, wide: false, huge, precise, values: values + parts, names };
         isObject[level] = c === 123 ? 1 : 0;
         fields[level] = 1;
+        names += c === 123 ? 1 : 0;
         parts++;
       } else if (c !== 44) level--;
-      else if (isObject[level] === 1 && ++fields[level]! > most.fields) wide = true;
+      else if (isObject[level] === 1) {
+        names++;
+        if (++fields[level]! > most.fields) wide = true;
+      }
       if ((c === 44 || level > 1) && ++values > most.values)
-        return { deep: false, many: true, wide: false, huge, precise, values: values + parts };
+        return { deep: false, many: true, wide: false, huge, precise, values: values + parts, names };
       if (wide || parts > most.parts)
-        return { deep: false, many: false, wide: true, huge, precise, values: values + parts };
+        return { deep: false, many: false, wide: true, huge, precise, values: values + parts, names };
     } else if ((c === 101 || c === 69) && !huge) {
       LONG_EXPONENT.lastIndex = i;
       huge = LONG_EXPONENT.test(source);
     }
   }
   look(last, source.length);
-  return { deep: false, many: false, wide: false, huge, precise, values: values + parts };
+  return { deep: false, many: false, wide: false, huge, precise, values: values + parts, names };
 }
 
 function unstorable(path: string, code: string, sentence: string) {

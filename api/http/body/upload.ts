@@ -6,6 +6,7 @@ import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { encodingOf, mediaType, readBytes, tooLarge, tooLargeOnArrival, withUploadTimeout } from './bytes.js';
 import { problem } from '../errors.js';
+import { suggestion } from '../validation/suggestion.js';
 
 /** An uploaded file, and the other parts of its form. `bytes` is empty if `present` is false. */
 export interface Upload {
@@ -17,6 +18,8 @@ export interface Upload {
 const PART = 'file';
 /** For the form around the file: boundaries, headers of parts, a few short fields. */
 const FRAME_BYTES = 64 * 1024;
+/** The form parser's code of a form with more files than `maxFiles`. */
+const MORE_FILES = 1015;
 /** In a part's Content-Disposition; `filename*` has a non-ASCII name. */
 const NAMES_A_FILE = /;\s*filename\*?\s*=/i;
 
@@ -74,6 +77,11 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
       },
     },
     onError: (fault) => {
+      if ((fault as { code?: number }).code === MORE_FILES)
+        throw problem('VALIDATION_FAILED', {
+          detail: 'The form has more than one file.',
+          errors: [{ path: PART, code: 'MAX_ITEMS', message: 'one file is taken in a form' }],
+        });
       if ((fault as { httpCode?: number }).httpCode === 413) throw tooLargeOnArrival(limit);
       throw problem('BAD_REQUEST', { detail: 'The form cannot be read, or it broke off.', cause: fault });
     },
@@ -156,4 +164,27 @@ export function requireFile({ present }: Upload): void {
       detail: `${PART} is required: a part of that name with the file`,
       errors: [{ path: PART, code: 'REQUIRED', message: `${PART} is required` }],
     });
+}
+
+/**
+ * Refuses what a form has beside its file: an option that is not read would be believed to hold.
+ * @param known the names that are read
+ * @param options names of the query, for the message
+ * @throws 422 UNKNOWN_FIELD
+ */
+export function requireKnownParts(
+  parts: Readonly<Record<string, string>>,
+  known: readonly string[],
+  options: readonly string[] = [],
+): void {
+  const errors = Object.keys(parts)
+    .filter((name) => name !== PART && !known.includes(name))
+    .map((name) => {
+      const hint = options.includes(name)
+        ? ': it belongs into the query'
+        : suggestion(name, [PART, ...known, ...options]);
+      return { path: name, code: 'UNKNOWN_FIELD', message: `${name} is not a field here${hint}` };
+    });
+  if (errors.length > 0)
+    throw problem('VALIDATION_FAILED', { detail: errors.map(({ message }) => message).join('; '), errors });
 }

@@ -48,8 +48,10 @@ export function send(ctx: RouteContext, { status, headers, body }: Reply, writte
   }
   const tag = etagOf(body);
   if (tag && !ctx.response.get('etag')) ctx.set('ETag', tag);
-  if (status === 200 && isKnown(ctx)) {
+  // What is known is not sent again, also where a part of it is asked for (RFC 9110, 13.2.2).
+  if ((status === 200 || status === 206) && isKnown(ctx)) {
     if (body instanceof Readable) body.destroy();
+    ctx.remove('Content-Range');
     ctx.status = 304;
     ctx.body = null;
     ctx.status = 304;

@@ -32,7 +32,8 @@ export interface HeaderPlace {
   row: number;
   remarks: readonly string[];
 }
-const MAX_COLUMNS = 500;
+/** Exports of a whole capture project are wide; more columns are none of participants. */
+export const MAX_COLUMNS = 2_000;
 
 /** Ignores case, blanks, underscores and hyphens. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
@@ -44,18 +45,20 @@ const byAlias = new Map(
 /**
  * Identifies the columns of a file. An alternative name counts only if the column's own is missing; unknown columns are
  * skipped and reported.
- * @throws 400 HEADER_INVALID: participant_code is missing, a column occurs twice, there are more than 500
+ * @throws 400 HEADER_INVALID: participant_code is missing, a column occurs twice, there are more than 2,000
  */
 export function readHeader(cells: readonly string[], place: HeaderPlace): Header {
   if (cells.length > MAX_COLUMNS)
     throw problem('HEADER_INVALID', {
-      detail: `The header has ${cells.length} columns; at most ${MAX_COLUMNS} are taken.`,
+      detail: `The header has more than ${MAX_COLUMNS} columns.`,
     });
   const names = cells.map(plain);
   const own = new Set(names.map((name) => byName.get(name)));
   const columns = names.map((name) => byName.get(name) ?? (own.has(byAlias.get(name)) ? undefined : byAlias.get(name)));
-  const keys = names.map((name, i) => columns[i] ?? name).filter((key) => key !== '');
-  const twice = keys.find((key, i) => keys.indexOf(key) !== i);
+  const seen = new Set<string>();
+  const twice = names
+    .map((name, i) => columns[i] ?? name)
+    .find((key) => key !== '' && (seen.has(key) || !seen.add(key)));
   if (twice !== undefined) throw refused(twice.slice(0, 64), 'DUPLICATE_COLUMN', 'stands in the header twice', place);
   if (!columns.includes('participant_code'))
     throw refused(

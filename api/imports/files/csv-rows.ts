@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { textOfCsv } from '../../../db/exports/formula-text.js';
 import { problem } from '../../http/errors.js';
 import type { SheetRow } from './sheet.js';
 import { decode } from './text.js';
@@ -29,8 +30,8 @@ export interface CsvRead {
 
 /**
  * Reads CSV with comma, semicolon or tab, detected from the header, or the separator that a first line `sep=;` names;
- * quoted cells may contain line breaks. Rows are counted as in a spreadsheet: the header is row 1, a quoted line break
- * is within its row, an empty line is a row.
+ * quoted cells may contain line breaks. The apostrophes of this service's own files are taken off. Rows are counted as
+ * in a spreadsheet: the header is row 1, a quoted line break is within its row, an empty line is a row.
  * @param send gets the rows that are not blank, compressed
  * @throws 400 FILE_UNREADABLE if it can't be parsed, 413 for too many lines
  */
@@ -47,7 +48,7 @@ export async function readCsvRows(bytes: Buffer, send: (piece: Uint8Array<ArrayB
       throw problem('TOO_LARGE', {
         detail: `The file has more than ${MAX_LINES} lines, with those that are blank: divide it.`,
       });
-    packing.add(row, cells);
+    packing.add(row, cells.map(textOfCsv));
   }
   packing.end();
   return { encoding: decoded.encoding, separator: NAMES[separator] ?? separator };

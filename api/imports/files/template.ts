@@ -1,3 +1,4 @@
+import { sheetText } from '../../../db/exports/sheet.js';
 import { sitesOf } from '../../../db/capture/captured-participants.queries.js';
 import { reply } from '../../http/reply.js';
 import type { Reply } from '../../http/reply.js';
@@ -20,7 +21,7 @@ export async function xlsxTemplate(tx: Tx, studyId: string): Promise<Buffer> {
     // A list in the cell's own rule is limited to 255 characters; one on a sheet is not.
     const list = workbook.addWorksheet('Sites');
     list.columns = [{ header: 'site_code', width: 24, style: { numFmt: '@' } }];
-    list.addRows(sites.map(({ site_code }) => [site_code]));
+    list.addRows(sites.map(({ site_code }) => [sheetText(site_code)]));
     const column = templateColumns.indexOf('site_code') + 1;
     for (let row = 2; row <= ROWS; row += 1) {
       sheet.getCell(row, column).dataValidation = {

@@ -9,6 +9,13 @@ const unreadable = (detail: string) => problem('FILE_UNREADABLE', { detail });
 /** Bytes that windows-1252 leaves undefined: text with them has another encoding. */
 const UNDEFINED_IN_1252 = /[\u0081\u008d\u008f\u0090\u009d]/;
 const SAMPLE = 4_096;
+/**
+ * The signs of windows-1252 from 0x80 to 0x9F, the only ones in which it differs from ISO 8859-1. Some releases of
+ * Node.js decode these as ISO 8859-1, where they are control characters.
+ */
+const OWN_OF_1252 =
+  '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
+  '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
 
 /**
  * Decodes a file: UTF-8 with or without a byte order mark, UTF-16 (the "Unicode text" of spreadsheet programs), else
@@ -32,7 +39,7 @@ export function decode(bytes: Buffer): DecodedText {
   } catch (fault) {
     if (!(fault instanceof TypeError)) throw fault;
   }
-  const text = new TextDecoder('windows-1252').decode(bytes);
+  const text = bytes.toString('latin1').replace(/[\u0080-\u009f]/g, (sign) => OWN_OF_1252[sign.charCodeAt(0) - 0x80]!);
   if (UNDEFINED_IN_1252.test(text)) throw unreadable('The file’s encoding is not known: save it as CSV in UTF-8.');
   return { text, encoding: 'windows-1252' };
 }

@@ -17,13 +17,15 @@ export class UnreadableDate extends Error {
     super(`${path} is not within the years 0001 to 9999`);
   }
 }
+/** A value that this service has no column for: the document is of a newer release, and the value would be lost. */
+export class UnknownColumn extends Error {}
 
 /**
  * Loads a document's rows into an empty study, with new ids. The workflows of its participants are started afterwards.
  * The work between two statements is long: it runs in its own thread.
  * @param values of the capture system's configuration, in place of the secrets that are not exported; and the importer
  * @returns the number of rows of each table, and named batteries that are not in the document
- * @throws UnreadableDate, ForeignReference
+ * @throws UnreadableDate, UnknownColumn, ForeignReference
  */
 export async function loadStudyDocument(
   ask: Ask,
@@ -33,6 +35,7 @@ export async function loadStudyDocument(
 ): Promise<{ loaded: Record<string, number>; unknownBatteries: readonly number[] }> {
   // The document contains the history of visits (0018-exports).
   await ask(`select set_config('app.loading_study', $1, true)`, [studyId]);
+  await requireColumns(ask, document);
   await requireYears(ask, document);
   const ids = new NewIds(document, studyId);
   const people = await knownUsers(ask, document);
@@ -59,6 +62,23 @@ export async function loadStudyDocument(
   }
   await ask(`select set_config('app.loading_study', '', true)`, []);
   return { loaded, unknownBatteries: ids.unknownBatteries };
+}
+
+/** Columns that the database computes or numbers itself are known too: their values are made anew. */
+async function requireColumns(ask: Ask, { study, tables }: StudyDocument): Promise<void> {
+  const known = await ask<{ table: string; columns: string[] }>(
+    `select c.relname as table, array_agg(a.attname::text) as columns from pg_attribute a
+      join pg_class c on c.oid = a.attrelid
+     where a.attrelid = any ($1::text[]::regclass[]) and a.attnum > 0 and not a.attisdropped group by 1`,
+    [['studies', ...studyTables.map(({ name }) => name)]],
+  );
+  for (const { table, columns } of known) {
+    const names = new Set(columns);
+    for (const row of table === 'studies' ? [study as Row] : (tables[table] ?? []))
+      for (const [name, value] of Object.entries(row))
+        if (value !== null && !names.has(name))
+          throw new UnknownColumn(`${table === 'studies' ? 'study' : `tables.${table}`}.${name.slice(0, 60)}`);
+  }
 }
 
 /** The database has no year 0, and its error would not name the row. */

@@ -1,10 +1,16 @@
 import { isTask } from './tasks.js';
 
-/** The tasks of a session's battery, module by module in order; null: the session has no battery. */
-export interface KnownModules {
+interface ModuleList {
   tasks: readonly string[];
   names: readonly string[];
   ids: readonly string[];
+}
+/**
+ * The tasks of a session's battery, module by module in order; null: the session has no battery. `others`: modules that
+ * other versions of the battery have: a device that was offline may have used one of these, and need not say which.
+ */
+export interface KnownModules extends ModuleList {
+  others?: ModuleList;
 }
 
 /**
@@ -12,7 +18,7 @@ export interface KnownModules {
  * module's name).
  */
 export const isKnownTask = (task: string, modules: KnownModules | null): boolean =>
-  isTask(task) || (modules !== null && (modules.tasks.includes(task) || modules.names.includes(task)));
+  isTask(task) || [modules, modules?.others].some((list) => list?.tasks.includes(task) || list?.names.includes(task));
 
 /** The number of the battery's modules with a task. */
 export const modulesWith = (task: string, modules: KnownModules | null): number =>
@@ -34,15 +40,17 @@ export function modulePath(
   sent: { task: string; module_id: string },
   modules: KnownModules | null,
 ): { task: string; kind: string } | ModuleFault {
-  const at = modules?.ids.indexOf(sent.module_id.toLowerCase()) ?? -1;
-  if (!modules || at < 0) return { code: 'UNKNOWN_MODULE', message: 'the session’s battery has no such module' };
-  const [kind, name] = [modules.tasks[at]!, modules.names[at]!];
+  const id = sent.module_id.toLowerCase();
+  const list = [modules, modules?.others].find((one) => one?.ids.includes(id));
+  if (!modules || !list) return { code: 'UNKNOWN_MODULE', message: 'the session’s battery has no such module' };
+  const at = list.ids.indexOf(id);
+  const [kind, name] = [list.tasks[at]!, list.names[at]!];
   if (sent.task !== kind && sent.task !== name)
     return {
       code: 'TASK_OF_OTHER_MODULE',
       message: `the module is of the task ${kind}, the results are of ${sent.task}`,
     };
-  if (modulesWith(kind, modules) === 1) return { task: sent.task, kind };
+  if (list !== modules || modulesWith(kind, modules) === 1) return { task: sent.task, kind };
   const telling =
     modules.names.filter((one) => one === name).length === 1 && !isTask(name) && name.length <= MAX_LENGTH;
   const number = modules.tasks.slice(0, at + 1).filter((one) => one === kind).length;

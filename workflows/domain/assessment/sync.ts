@@ -34,6 +34,8 @@ export interface OfflineSession {
   start_hash: string;
   /** The same hash as written by releases before 0060, with these fields. */
   former_start_hash: string;
+  /** Of the content as an app sends it that does not name its device. */
+  unnamed_hash: string;
 }
 export interface SyncParticipant {
   id: string;
@@ -288,7 +290,9 @@ const devicesOf = (session: OfflineSession, known: KnownSession | undefined) => 
 
 /** The same id again: the same content, an earlier state of it, or other content. */
 function again(session: OfflineSession, known: KnownSession): SyncDecision {
-  if (known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
+  // An app that has learned to name its device repeats what it sent before without one.
+  const unnamed = known.device_id === null && known.content_hash === session.unnamed_hash;
+  if (unnamed || known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
   const same_start = startsAlike(session, known);
   if (same_start && session.status === 'active') return { status: 'duplicate', server_id: known.id };
   return {
@@ -361,7 +365,7 @@ export const NOT_OF_START = {
 export const sessionContent = (
   session: Omit<
     OfflineSession,
-    'content_hash' | 'start_hash' | 'former_start_hash' | 'started_ms' | 'completed_ms' | 'local_date'
+    'content_hash' | 'start_hash' | 'former_start_hash' | 'unnamed_hash' | 'started_ms' | 'completed_ms' | 'local_date'
   >,
 ): Record<string, unknown> => ({
   id: session.local_id,

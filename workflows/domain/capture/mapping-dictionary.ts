@@ -13,7 +13,7 @@ export interface Dictionary {
   designated?: FormPlace[];
   /** Which instruments repeat. */
   repeating?: FormPlace[];
-  /** The tasks of each battery of the study. */
+  /** What sessions of each battery of the study may have results of: tasks, and modules by name. */
   batteries?: Record<number, string[]>;
 }
 

@@ -13,6 +13,8 @@ export interface PushSubject {
   visit_event: string | null;
   visit_session_id: string | null;
   summaries: TaskSummaries | null;
+  /** Tasks whose results stand in the session by their modules, with the names of these. */
+  divided?: Record<string, string[]> | null;
 }
 export type TaskSummaries = Record<string, Record<string, number>>;
 export type DataFieldMapping = Record<string, { datacapture_instrument: string; fields: Record<string, string> }>;
@@ -51,9 +53,31 @@ export function planPush(subject: PushSubject, mapping: DataFieldMapping | undef
   if (Object.keys(mapping).length === 0)
     return configuration('The configuration maps no results (data_field_mapping).');
   if (subject.summaries === null && subject.source === 'offline') return { kind: 'later' };
+  const divided = dividedTask(subject, mapping);
+  if (divided)
+    return configuration(
+      `The battery has ${divided.task} in several modules: data_field_mapping has to name these (${divided.names}).`,
+    );
   const content = contentOf(subject.summaries ?? {}, mapping);
   if (content.instruments.length === 0) return skip('The session has no results of a task that is mapped.');
   return { kind: 'push', record: subject.external_id, event: subject.visit_event, ...content };
+}
+
+/** A mapped task whose results stand under other names, of which the mapping has none: they would never arrive. */
+function dividedTask(
+  { summaries, divided }: PushSubject,
+  mapping: DataFieldMapping,
+): { task: string; names: string } | undefined {
+  for (const task of Object.keys(mapping)) {
+    const names = divided && Object.hasOwn(divided, task) ? divided[task]! : [];
+    if (
+      names.length > 0 &&
+      !Object.hasOwn(summaries ?? {}, task) &&
+      !names.some((name) => Object.hasOwn(mapping, name))
+    )
+      return { task, names: names.join(', ') };
+  }
+  return undefined;
 }
 
 /** Each mapped metric with a value; an instrument is complete when the session has its task. */

@@ -14,7 +14,8 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
   const taken: Result[] = [];
   for (const [task, target] of Object.entries(mapping.data_field_mapping ?? {})) {
     const path = `data_field_mapping.${task}`;
-    if (!isTask(task)) warn('UNKNOWN_TASK', path, `There is no task "${task}": no session has results of it.`);
+    if (!isTask(task) && !Object.values(dictionary.batteries ?? {}).some((names) => names.includes(task)))
+      warn('UNKNOWN_TASK', path, `There is no task "${task}": no session has results of it.`);
     const events = eventsOf(task, mapping, dictionary);
     checkForm(target.datacapture_instrument, `${path}.datacapture_instrument`, { events, dictionary, warn });
     for (const [metric, field] of Object.entries(target.fields)) {

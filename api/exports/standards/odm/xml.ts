@@ -9,8 +9,9 @@ const ESCAPES: Record<string, string> = {
   '\n': '&#10;',
   '\r': '&#13;',
 };
-const written = (text: string): string =>
-  text.replaceAll(UNWRITABLE, '\u{FFFD}').replaceAll(/[&<>"\t\n\r]/g, (c) => ESCAPES[c]!);
+/** A text with only such characters; FHIR does not allow the others either, in any of its formats. */
+export const writable = (text: string): string => text.replaceAll(UNWRITABLE, '\u{FFFD}');
+const written = (text: string): string => writable(text).replaceAll(/[&<>"\t\n\r]/g, (c) => ESCAPES[c]!);
 
 export type XmlAttributes = Record<string, string | number | null | undefined>;
 

@@ -49,7 +49,9 @@ export function cellText(
 }
 
 function numberShown(number: number, format: Format | undefined, date1904: boolean): string {
+  if (format?.time) return Number.isFinite(number) ? timeShown(number) : '';
   if (format?.date) {
+    if (!date1904 && number < FIRST_TRUE_DAY) return dayOfEarly1900(Math.floor(number));
     const date = new Date(Math.round((number + (date1904 ? ZERO_1904 : ZERO_1900)) * DAY_MS));
     return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10);
   }
@@ -57,6 +59,25 @@ function numberShown(number: number, format: Format | undefined, date1904: boole
   return format && format.digits > 0 && Number.isInteger(number) && number >= 0
     ? String(number).padStart(format.digits, '0')
     : String(number);
+}
+
+/** Spreadsheet programs treat 1900 as a leap year: up to its 29 February they count a day less. */
+const FIRST_TRUE_DAY = 61,
+  NO_LEAP_DAY = 60;
+
+/** As the programs show it, also days that there were not: zero is what a reference to an empty cell gives. */
+function dayOfEarly1900(number: number): string {
+  if (number < 0) return String(number);
+  if (number === 0) return '1900-01-00';
+  if (number === NO_LEAP_DAY) return '1900-02-29';
+  return new Date((number + 1 + ZERO_1900) * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** A time of day, or a duration of more hours. */
+function timeShown(number: number): string {
+  const seconds = Math.round(Math.abs(number) * 86_400);
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return `${number < 0 ? '-' : ''}${parts.map((part) => String(part).padStart(2, '0')).join(':')}`;
 }
 
 function missing(index: string): never {

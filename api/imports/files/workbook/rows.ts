@@ -1,6 +1,7 @@
 import { cellText } from './cell.js';
 import type { Meaning } from './cell.js';
 import { NOT_CALCULATED } from '../sheet.js';
+import { MAX_COLUMNS } from '../columns.js';
 import type { Merged } from './merged.js';
 import { columnOf } from './size-limits.js';
 import { Text } from './text.js';
@@ -9,8 +10,8 @@ import type { Attributes, XmlReader } from './xml.js';
 
 const LAST_ROW = 1_048_576,
   LAST_COLUMN = 16_384;
-/** The most cells of a row. */
-const MAX_CELLS = 2_000;
+/** The most cells of a row: one more than a header may have, so that a longer one is seen to be. */
+const MAX_CELLS = MAX_COLUMNS + 1;
 
 /** Reads a sheet's rows while its elements arrive, and passes on those that are not empty. */
 export class WorkbookRows implements XmlReader {

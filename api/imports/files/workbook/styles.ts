@@ -3,14 +3,16 @@ import type { Part } from './archive.js';
 import { damagedWorkbook } from './unreadable.js';
 import { readXml } from './xml.js';
 
-/** The effect of a cell's number format: a date, or integers with a minimum number of digits. */
+/** The effect of a cell's number format: a date, a time of no day, or integers with a minimum number of digits. */
 export interface Format {
   date: boolean;
+  time: boolean;
   digits: number;
 }
 
-const PLAIN: Format = { date: false, digits: 0 },
-  DATE: Format = { date: true, digits: 0 };
+const PLAIN: Format = { date: false, time: false, digits: 0 },
+  DATE: Format = { ...PLAIN, date: true },
+  TIME: Format = { ...PLAIN, time: true };
 /** A spreadsheet program supports at most 64,000. */
 const MAX_STYLES = 65_536;
 /**
@@ -18,11 +20,16 @@ const MAX_STYLES = 65_536;
  * differ in each East Asian language.
  */
 const BUILT_IN_DATES = [
-  [14, 22],
+  [14, 17],
+  [22, 22],
   [27, 36],
-  [45, 47],
   [50, 58],
   [81, 81],
+] as const;
+const BUILT_IN_TIMES = [
+  [18, 21],
+  [32, 33],
+  [45, 47],
 ] as const;
 
 /** The formats of a workbook's cells, by style number. */
@@ -50,13 +57,16 @@ export async function formatsOf(part: Part | undefined): Promise<Format[]> {
   });
 }
 
-const builtIn = (id: number): Format =>
-  BUILT_IN_DATES.some(([first, last]) => id >= first && id <= last) ? DATE : PLAIN;
+const isIn = (ranges: readonly (readonly [number, number])[], id: number): boolean =>
+  ranges.some(([first, last]) => id >= first && id <= last);
+const builtIn = (id: number): Format => (isIn(BUILT_IN_TIMES, id) ? TIME : isIn(BUILT_IN_DATES, id) ? DATE : PLAIN);
 
 function formatOf(code: string): Format {
-  if (/^0+$/.test(code)) return { date: false, digits: code.length };
+  if (/^0+$/.test(code)) return { ...PLAIN, digits: code.length };
+  // Elapsed hours, as in [h]:mm.
+  if (/\[(?:h+|m+|s+)\]/i.test(code)) return TIME;
   // Colours, currencies and quoted words in it are no days and months.
-  return /[ymdhsb]/i.test(code.replaceAll(/\[[^\]]*\]|"[^"]*"|\\.|[_*]./g, '').replaceAll(/General|Standard/gi, ''))
-    ? DATE
-    : PLAIN;
+  const letters = code.replaceAll(/\[[^\]]*\]|"[^"]*"|\\.|[_*]./g, '').replaceAll(/General|Standard|AM\/PM|A\/P/gi, '');
+  if (/[hs]/i.test(letters) && !/[ydbe]/i.test(letters) && !/m{3}/i.test(letters)) return TIME;
+  return /[ymdhsb]/i.test(letters) ? DATE : PLAIN;
 }
