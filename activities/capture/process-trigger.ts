@@ -24,6 +24,7 @@ import {
   concernsEnrollment,
   enrollmentEvents,
   enrollmentOf,
+  hasForm,
   ownFields,
   tellsByStatus,
 } from '../../workflows/domain/capture/enrollment.js';
@@ -33,12 +34,13 @@ import { latestDay } from '../../workflows/domain/util/dates.js';
 import { readingOf } from '../../workflows/domain/capture/reading.js';
 import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
+import { unreadFields } from '../../workflows/domain/capture/unread-fields.js';
 import { decideBatch, wouldChange } from '../anchor/decide-batch.js';
 import { clientOf, dictionaryRows, primaryKeyOf, projectFacts } from './client/connection.js';
 import type { CaptureDeps } from './deps.js';
 import { completeTrigger, finishTrigger } from './complete-trigger.js';
 import type { TriggerReport, CompletedTrigger } from './complete-trigger.js';
-import { recordBusy, TriggerRefused } from './client/failure.js';
+import { formNotExported, recordBusy, TriggerRefused } from './client/failure.js';
 import { withPresentNames } from './follow-events.js';
 import { contentHashOf, readingHashOf } from './client/hashes.js';
 import { adoptSpellings, writeParticipants } from './write-participants.js';
@@ -198,7 +200,9 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
     ? []
     : ownFields(await dictionaryRows(client, { forms: [event.instrument] }), event.instrument);
   const record = recordOf(rows[0]!, primaryKey);
-  return { record, rows, enrollment: enrollmentOf(rows, { ...rules, own }), asked: askedFor(asked), missing };
+  const enrollment = enrollmentOf(rows, { ...rules, own });
+  if (!enrollment && !hasForm(rows, event.instrument)) throw formNotExported(event.instrument);
+  return { record, rows, enrollment, asked: askedFor(asked), missing };
 }
 
 const askedFor = (events: readonly string[]): string | null => (events.length === 0 ? null : events.join(','));
@@ -224,6 +228,7 @@ async function write(
     missing,
     latestDay: latestDay(nowMs()),
     arm: enrollmentArm(config.known_events, enrollment.event),
+    unread: unreadFields(rows, config.participant_field_mapping),
   };
   const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
   const hashes = {

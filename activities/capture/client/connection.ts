@@ -104,15 +104,16 @@ export async function primaryKeyOf(client: CaptureClient): Promise<string> {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
 
-/** The required fields of the dictionary, in its order, each with its form and type. */
+/** The required fields of the dictionary, in its order, each with its form, type and action tags. */
 export async function dictionaryRows(
   client: CaptureClient,
   need: Need,
-): Promise<{ field_name: string; form_name: string; field_type: string }[]> {
+): Promise<{ field_name: string; form_name: string; field_type: string; annotation: string }[]> {
   return (await readDictionary(client, need)).rows.map((row) => ({
     field_name: textOf(row['field_name']),
     form_name: textOf(row['form_name']),
     field_type: textOf(row['field_type']),
+    annotation: textOf(row['field_annotation']),
   }));
 }
 

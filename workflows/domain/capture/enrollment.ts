@@ -1,3 +1,4 @@
+import { isComputed } from './computed-fields.js';
 import type { ExportRow, RecordValues } from './record.js';
 
 /** A study's rules for reading an enrollment. Trigger, poll, sync and push all call `enrollmentOf` with them. */
@@ -44,18 +45,15 @@ export function concernsEnrollment(
 
 /**
  * The fields of a form with values of their own. The record id is on the first form even if that was never opened; a
- * calculated field depends on other entries.
+ * computed field depends on other entries.
  */
 export function ownFields(
-  dictionary: readonly { field_name: string; form_name: string; field_type: string }[],
+  dictionary: readonly { field_name: string; form_name: string; field_type: string; annotation?: string }[],
   instrument: string,
 ): string[] {
   const key = dictionary[0]?.field_name;
   return dictionary
-    .filter(
-      ({ field_name, form_name, field_type }) =>
-        form_name === instrument && field_name !== key && field_type !== 'calc',
-    )
+    .filter((field) => field.form_name === instrument && field.field_name !== key && !isComputed(field))
     .map(({ field_name }) => field_name);
 }
 
@@ -88,6 +86,10 @@ export function enrollmentOf(rows: readonly ExportRow[], rules: EnrollmentRules)
   }
   return null;
 }
+
+/** Whether an export has the form at all: not all users of a capture system may export every form. */
+export const hasForm = (rows: readonly ExportRow[], instrument: string): boolean =>
+  rows.some((row) => Object.hasOwn(row, `${instrument}_complete`));
 
 const enrolls = (row: ExportRow, events: readonly string[]): boolean =>
   events.length === 0 || eventOf(row) === '' || events.includes(eventOf(row));

@@ -1,6 +1,7 @@
 import { factItems, mapParticipant } from './participant.js';
 import type { MappedParticipant, ParticipantField } from './participant.js';
 import type { RecordValues } from './record.js';
+import type { UnreadField } from './unread-fields.js';
 
 /** A capture-system record's data about its participant, from a trigger, a sync or a poll. */
 export interface Reading {
@@ -12,6 +13,8 @@ export interface Reading {
   items: RecordValues;
   /** The arm of the event in which the record is enrolled; missing if the project has one arm only. */
   datacapture_arm?: number;
+  /** Mapped fields that the export lacks; missing if it has all. */
+  unread?: UnreadField[];
 }
 
 export interface ReadingRules {
@@ -26,6 +29,8 @@ export interface ReadingRules {
   latestDay?: string;
   /** As `Reading.datacapture_arm`. */
   arm?: number | undefined;
+  /** As `Reading.unread`. */
+  unread?: UnreadField[];
 }
 
 /** Reads an enrolled record (`enrollmentOf`). `group` is used if the export lacks the data access group. */
@@ -35,7 +40,7 @@ export function readingOf(
   rules: ReadingRules,
   group: string | null = null,
 ): Reading {
-  const { instrument, mapping, policy, missing, latestDay, arm } = rules;
+  const { instrument, mapping, policy, missing, latestDay, arm, unread = [] } = rules;
   const items = factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing);
   const mapped = mapParticipant(values, mapping, missing, latestDay);
   const field = mapping['enrollment_date'];
@@ -52,6 +57,7 @@ export function readingOf(
     group: values['redcap_data_access_group'] ?? group,
     items,
     ...(arm !== undefined && { datacapture_arm: arm }),
+    ...(unread.length > 0 && { unread }),
   };
 }
 
