@@ -239,7 +239,8 @@ export const de: typeof en = {
     RECORD_VANISHED: 'Klären Sie, ob der Datensatz gelöscht oder umbenannt wurde.',
     RECORD_RENAMED: 'Vergleichen Sie beide Datensätze; beenden Sie die Teilnahme, die doppelt ist.',
     RECORD_NOT_FOUND: 'Starten Sie noch einen Abgleich.',
-    FIELD_NOT_EXPORTED: 'Berichtigen Sie die Zuordnung des Feldes, oder geben Sie dem Konto des Tokens das Exportrecht.',
+    FIELD_NOT_EXPORTED:
+      'Berichtigen Sie die Zuordnung des Feldes, oder geben Sie dem Konto des Tokens das Exportrecht.',
     INSTRUMENT_NOT_EXPORTED: 'Geben Sie dem Konto des Tokens das Recht, das Aufnahmeformular zu exportieren.',
     VALUE_NOT_TAKEN: 'Berichtigen Sie den Wert im Datenerfassungssystem.',
     DATE_NOT_TAKEN: 'Berichtigen Sie das Datum im Datenerfassungssystem.',
