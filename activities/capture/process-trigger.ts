@@ -31,10 +31,9 @@ import {
 import type { Enrollment } from '../../workflows/domain/capture/enrollment.js';
 import { presentName } from '../../workflows/domain/capture/known-events.js';
 import { latestDay } from '../../workflows/domain/util/dates.js';
-import { readingOf } from '../../workflows/domain/capture/reading.js';
-import { recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
+import { readingOf, unreadFields } from '../../workflows/domain/capture/reading.js';
+import { readsSurveyTime, recordOf, rowsOfRecord } from '../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
-import { unreadFields } from '../../workflows/domain/capture/unread-fields.js';
 import { decideBatch, wouldChange } from '../anchor/decide-batch.js';
 import { clientOf, dictionaryRows, primaryKeyOf, projectFacts } from './client/connection.js';
 import type { CaptureDeps } from './deps.js';
@@ -179,7 +178,11 @@ async function fetchRecord(deps: CaptureDeps, event: WebhookEventRow, config: Da
   const events = enrollmentEvents(config.enrollment_event);
   // All events that may enroll are needed to find the one that does: a record in two arms is read as by a sync.
   const asked = event.event_name ? events : [];
-  const answer = await client.exportRecords({ records: [event.record], ...(asked.length > 0 && { events: asked }) });
+  const answer = await client.exportRecords({
+    records: [event.record],
+    ...(asked.length > 0 && { events: asked }),
+    ...(readsSurveyTime(config.participant_field_mapping, event.instrument) && { surveyTimes: true }),
+  });
   let primaryKey: string | undefined;
   let rows = rowsOfRecord(answer, event.record);
   // The members of a JSON object have no reliable order: only the dictionary tells which of them is the record id.

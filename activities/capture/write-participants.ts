@@ -11,7 +11,7 @@ import { changedDates, noDates } from '../../workflows/domain/capture/changed-da
 import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
 import { isParticipantCode } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
-import { neededField, unreadWords } from '../../workflows/domain/capture/unread-fields.js';
+import { neededField, unreadWords } from '../../workflows/domain/capture/reading.js';
 import { recordBusy, TriggerRefused } from './client/failure.js';
 import type { TriggerNotice } from './notice.js';
 import { Sites } from './sites.js';

@@ -1,3 +1,4 @@
+import { surveyTime } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient, CaptureRow } from './client.js';
 import { CaptureFailure } from './failure.js';
 
@@ -36,7 +37,7 @@ export async function readDictionary(
       (field) =>
         !known.has(field) &&
         !known.has(field.split('___', 1)[0]!) &&
-        !instruments.some((name) => field === `${name}_complete`),
+        !instruments.some((name) => field === `${name}_complete` || field === surveyTime(name)),
     );
     if (!missing && rows.length > 0) return { rows, instruments };
   }

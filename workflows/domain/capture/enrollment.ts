@@ -1,4 +1,5 @@
-import { isComputed } from './computed-fields.js';
+import { isComputed } from './choices.js';
+import { surveyTime } from './record.js';
 import type { ExportRow, RecordValues } from './record.js';
 
 /** A study's rules for reading an enrollment. Trigger, poll, sync and push all call `enrollmentOf` with them. */
@@ -130,7 +131,7 @@ function addMissing(values: RecordValues, row: ExportRow): void {
 function addElsewhere(values: RecordValues, row: ExportRow, { instrument, own }: EnrollmentRules): void {
   if (text(row[REPEAT_INSTANCE]) !== '') return;
   for (const [field, value] of Object.entries(filled(row))) {
-    const itsOwn = field === `${instrument}_complete` || isOf(field, own);
+    const itsOwn = field === `${instrument}_complete` || field === surveyTime(instrument) || isOf(field, own);
     if (!itsOwn && !Object.hasOwn(values, field)) values[field] = value;
   }
 }

@@ -1,5 +1,4 @@
-import { choiceCodes } from './choices.js';
-import { isComputed } from './computed-fields.js';
+import { choiceCodes, isComputed } from './choices.js';
 
 /** A field of the capture system's dictionary, with its rules for values. */
 export interface DictionaryField {
