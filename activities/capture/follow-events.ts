@@ -2,10 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { takeAsker } from '../../db/capture/capture-questions.queries.js';
 import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { lockSchedules, pushesAtEvents, renameEvents } from '../../db/capture/known-events.queries.js';
+import { lockSchedules, placeInArm, pushesAtEvents, renameEvents } from '../../db/capture/known-events.queries.js';
 import { requestPushesAgain } from '../../db/capture/push-requests.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { withStudyScope } from '../../db/client/transaction.js';
+import type { WriteTransaction } from '../../db/client/transaction.js';
+import { newArms } from '../../workflows/domain/capture/arms.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import { followEvents, renamed, renamedKeys } from '../../workflows/domain/capture/known-events.js';
 import type { EventRename, ListedEvent } from '../../workflows/domain/capture/known-events.js';
@@ -36,7 +38,11 @@ export function noteEvents(
     const change: ConfigChange = { known_events: known };
     const named = renames.filter(({ from, to }) => from !== to);
     if (named.length > 0) Object.assign(change, renamedIn(config, named));
+    const arms = newArms(config.known_events, known);
+    // Records that were read without an arm are read again.
+    if (arms) change.polled_at = null;
     await updateConfig(tx, studyId, change);
+    if (arms?.only !== undefined) await placeAll({ tx, audit }, config, arms.only);
     if (renames.length === 0) return null;
     const asker = await takeAsker(tx, { studyId, kind: 'events', id: questionId });
     await lockSchedules(tx, studyId);
@@ -64,6 +70,27 @@ export function noteEvents(
       metadata: { renamed: renames.map(({ from, to }) => ({ from, to })), visits, pushes: pushes.length },
     });
     return (await findConfig(tx, studyId)) ?? null;
+  });
+}
+
+/** The participants of a project's only arm, as it gets another: visits of the new arm are not theirs. */
+async function placeAll(
+  { tx, audit }: Pick<WriteTransaction, 'tx' | 'audit'>,
+  config: DatacaptureConfigRow,
+  arm: number,
+) {
+  const participants = await placeInArm(tx, config.study_id, arm);
+  if (participants === 0) return;
+  await putOutbox(tx, [
+    { topic: 'study-changed', studyId: config.study_id, subject: config.study_id, payload: { kind: 'mapping' } },
+  ]);
+  audit.record({
+    study_id: config.study_id,
+    user_id: null,
+    action: 'datacapture_arm_added',
+    resource_type: 'datacapture_config',
+    resource_id: config.id,
+    metadata: { participants, in_arm: arm },
   });
 }
 

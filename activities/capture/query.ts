@@ -173,6 +173,7 @@ async function dictionaryOf(
     field_type: textValue(row['field_type']),
     validation: textValue(row['text_validation_type_or_show_slider_number']),
     choices: textValue(row['select_choices_or_calculations']),
+    annotation: textValue(row['field_annotation']),
   }));
   const listed = longitudinal ? (await client.events()).map(listedEventOf) : [];
   const events = listed.map(({ unique_event_name }) => unique_event_name);

@@ -11,16 +11,16 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { dateRefused, requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
-import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
+import { enrollmentOf, hasForm } from '../../workflows/domain/capture/enrollment.js';
 import { latestDay } from '../../workflows/domain/util/dates.js';
-import { readingOf } from '../../workflows/domain/capture/reading.js';
+import { readingOf, unreadFields } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch } from '../anchor/decide-batch.js';
 import type { EvaluationSummary, EnsureScheduleOptions } from '../anchor/decide-batch.js';
 import { rulesOf } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
-import { TriggerRefused } from './client/failure.js';
+import { formNotExported, TriggerRefused } from './client/failure.js';
 import { readingHashOf } from './record-hashes.js';
 import { adoptSpellings, writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
@@ -107,23 +107,33 @@ function readingsOf(
     const own = rows.get(record) ?? [];
     const enrollment = enrollmentOf(own, enrolls);
     if (own.length === 0) {
-      outcomes.push({
-        record,
-        outcome: 'failed',
-        participant_id: null,
-        issues: [{ code: 'RECORD_NOT_FOUND', message: 'The record was deleted or renamed while it was being read.' }],
-      });
+      outcomes.push(
+        failedRecord(record, {
+          code: 'RECORD_NOT_FOUND',
+          message: 'The record was deleted or renamed while it was being read.',
+        }),
+      );
+    } else if (!enrollment && !hasForm(own, plan.instrument)) {
+      outcomes.push(failedRecord(record, formNotExported(plan.instrument)));
     } else if (!enrollment) {
       outcomes.push({ record, outcome: 'skipped', participant_id: null, issues: [] });
     } else {
       const arm = enrollmentArm(config.known_events, enrollment.event);
-      const reading = readingOf(record, enrollment.values, { ...rules, arm });
+      const unread = unreadFields(own, config.participant_field_mapping);
+      const reading = readingOf(record, enrollment.values, { ...rules, arm, unread });
       const reading_hash = readingHashOf(reading, config.participant_field_mapping);
       read.push({ reading, reading_hash, known: claim.reading_hash === reading_hash });
     }
   }
   return read;
 }
+
+const failedRecord = (record: string, { code, message }: { code: string; message: string }): RecordOutcome => ({
+  record,
+  outcome: 'failed',
+  participant_id: null,
+  issues: [{ code, message }],
+});
 
 /** Writes new or changed records. @returns those with a participant of which nothing could be used */
 async function writeFresh(
@@ -155,12 +165,7 @@ async function writeFresh(
     }
     // A record without a participant stays unread, and its content identifies it.
     if (existing.has(record)) refused.push(record);
-    outcomes.push({
-      record,
-      outcome: 'failed',
-      participant_id: null,
-      issues: [{ code: result.code, message: result.message }],
-    });
+    outcomes.push(failedRecord(record, result));
   }
   const decided = await decideBatch(
     work,

@@ -11,6 +11,7 @@ import { changedDates, noDates } from '../../workflows/domain/capture/changed-da
 import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
 import { isParticipantCode } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
+import { neededField, unreadWords } from '../../workflows/domain/capture/reading.js';
 import { recordBusy, TriggerRefused } from './client/failure.js';
 import { sortBy } from '../util/sort-by.js';
 import type { TriggerNotice } from './notice.js';
@@ -47,7 +48,8 @@ interface CapturedRecord {
 /**
  * Creates or updates the participants of records, and the facts behind their anchors (trigger rules 4, 5): of one
  * record for a trigger, of a batch for a sync. The enrollment date is only a fact here: only the anchor changes the
- * participant's date. Refusals of single records: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG.
+ * participant's date. Refusals of single records: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG,
+ * FIELD_NOT_EXPORTED.
  * @param existing the records' participants, if the transaction has locked them already
  */
 export async function writeParticipants(
@@ -82,7 +84,7 @@ export async function writeParticipants(
         ...(site.id !== undefined && { site_id: site.id }),
         ...(reading.datacapture_arm !== undefined && { datacapture_arm: reading.datacapture_arm }),
       },
-      notices: [...(site.notice ? [site.notice] : []), ...droppedFrom(reading)],
+      notices: [...(site.notice ? [site.notice] : []), ...droppedFrom(reading), ...unreadOf(reading)],
     };
     const row = locked.get(reading.record);
     if (row) known.push({ ...each, row });
@@ -121,6 +123,10 @@ const droppedFrom = ({ mapped }: Reading): TriggerNotice[] =>
     message: `What the capture system has for ${name} was not taken: it is no valid ${name}.`,
   }));
 
+/** Mapped fields that the export lacks. */
+const unreadOf = ({ unread = [] }: Reading): TriggerNotice[] =>
+  unread.map((each) => ({ code: 'FIELD_NOT_EXPORTED', message: unreadWords(each) }));
+
 const about = (origin: Pick<CaptureOrigin, 'study_id'>, id: string) => ({
   study_id: origin.study_id,
   user_id: null,
@@ -145,7 +151,10 @@ async function enroll(
   const rows: NewCaptured[] = [];
   for (const { reading, columns } of cases) {
     const code = columns.participant_code ?? reading.record.normalize('NFC');
-    if (!isParticipantCode(code)) {
+    const needed = neededField(reading.unread ?? []);
+    if (needed) {
+      results.set(reading.record, new TriggerRefused('FIELD_NOT_EXPORTED', unreadWords(needed)));
+    } else if (!isParticipantCode(code)) {
       results.set(
         reading.record,
         new TriggerRefused(

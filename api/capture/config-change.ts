@@ -23,11 +23,18 @@ export interface ConfigWarning {
   message: string;
 }
 
-const NAMES = ['api_url', 'api_token', 'project_id', 'enrollment_instrument', 'enrollment_event'] as const;
+const NAMES = [
+  'api_url',
+  'api_token',
+  'webhook_secret',
+  'project_id',
+  'enrollment_instrument',
+  'enrollment_event',
+] as const;
 
 /**
- * A change without blanks at the ends of its names, ids and token: they come from copying, and no capture system has
- * any that begin with them. `redcap_instrument` becomes `datacapture_instrument`. @throws 422 for one of blanks alone
+ * A change without blanks at the ends of its names, ids, token and secret: they come from copying, and no capture system
+ * has any that begin with them. `redcap_instrument` becomes `datacapture_instrument`. @throws 422 for one of blanks alone
  */
 export function withoutBlanks(change: ConfigChangeRequest): ConfigChangeRequest {
   const faults: FaultEntry[] = [];

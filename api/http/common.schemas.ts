@@ -47,6 +47,8 @@ export const nameText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: `^${VISIBLE}${LINE}$`, 'x-nfc': true, 'x-trimmed': true });
 /** Text of another system: one line. */
 export const lineText = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: `^${LINE}$` });
+/** The unique name of an event of a capture system; blanks around it come from copying, and are cut off. */
+export const EventName = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', 'x-trimmed': true });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
 /** A code that somebody looks for. */
 export const SoughtCode = Type.String({ minLength: 1, maxLength: 64, 'x-nfc': true });

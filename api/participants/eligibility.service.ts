@@ -122,8 +122,9 @@ function waiverOf(before: Eligibility | null | undefined, actor: Actor): Waiver 
 /** A waiver must have criteria and a reason. @throws 400 */
 function requireWaiverGrounds(waiver: boolean, input: Static<typeof PutEligibility>): void {
   if (!waiver) return;
+  const criteria = input.waiver_criteria_ids ?? [];
   const errors = [
-    ...((input.waiver_criteria_ids ?? []).length === 0 ? ['waiver_criteria_ids'] : []),
+    ...(criteria.length > 0 && criteria.every((id) => id.trim() !== '') ? [] : ['waiver_criteria_ids']),
     ...(input.waiver_reason?.trim() ? [] : ['waiver_reason']),
   ].map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a waiver` }));
   if (errors.length > 0) throw problem('RULE_VIOLATED', { detail: errors[0]!.message, errors });

@@ -1,4 +1,5 @@
 import {
+  EventName,
   nameText,
   Instant,
   IsoDate,
@@ -8,7 +9,6 @@ import {
   earlierOverrides,
   nullable,
   partial,
-  text,
   named,
   record,
   input,
@@ -57,7 +57,7 @@ export const NewEventDefinition = input('EventDefinitionCreate', {
   battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
   is_baseline: Type.Optional(Type.Boolean()),
   repeating: Type.Optional(nullable(Repeating)),
-  datacapture_event: Type.Optional(nullable(text(200, 1))),
+  datacapture_event: Type.Optional(nullable(EventName)),
   sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),
 });
 export const EventDefinitionChange = named('EventDefinitionPatch', partial(NewEventDefinition));

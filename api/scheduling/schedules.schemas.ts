@@ -1,6 +1,7 @@
 import {
   nameText,
   Code,
+  EventName,
   Instant,
   IsoDate,
   Reason,
@@ -22,7 +23,7 @@ import {
 const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
 const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
 const BatteryId = nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }));
-const Event = nullable(text(200, 1));
+const Event = nullable(EventName);
 
 export const VisitWindow = record('VisitWindow', {
   id: Uuid,

@@ -50,13 +50,13 @@ export async function visitCalendar(
 
 const rank = (visit: VisitRecord): number => (visit.status === 'superseded' ? 0 : visit.status === 'cancelled' ? 1 : 2);
 
-/** A withdrawn participant has no future visits: pending ones appear as cancelled. */
-const isCancelled = ({ status }: VisitRecord, withdrawn: boolean): boolean =>
-  status === 'superseded' || status === 'cancelled' || (withdrawn && (status === 'scheduled' || status === 'open'));
+/** A withdrawn participant, or an ended study, has no future visits: pending ones appear as cancelled. */
+const isCancelled = ({ status }: VisitRecord, over: boolean): boolean =>
+  status === 'superseded' || status === 'cancelled' || (over && (status === 'scheduled' || status === 'open'));
 
 const entryOf = (
   visit: VisitRecord,
-  { withdrawn, sequences }: Awaited<ReturnType<typeof calendarFacts>>,
+  { over, sequences }: Awaited<ReturnType<typeof calendarFacts>>,
   say: (typeof words)[BuiltInLanguage],
 ): CalendarEntry => ({
   visit_key: visit.visit_key,
@@ -68,5 +68,5 @@ const entryOf = (
     say.window.replace('{open}', visit.window_open).replace('{close}', visit.window_close),
     ...(visit.status === 'completed' || visit.status === 'missed' ? [say[visit.status]] : []),
   ].join(' '),
-  cancelled: isCancelled(visit, withdrawn),
+  cancelled: isCancelled(visit, over),
 });

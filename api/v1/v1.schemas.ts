@@ -3,6 +3,7 @@ import { SessionSource, SessionStatus } from '../assessment/sessions/sessions.sc
 import { ParticipantStatus } from '../participants/participants.schemas.js';
 import { Battery, NewModule } from '../assessment/batteries/batteries.schemas.js';
 import {
+  EventName,
   nameText,
   Code,
   Instant,
@@ -204,7 +205,7 @@ export const WantedWindow = input('VisitWindowPut', {
   battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
   battery_code: Type.Optional(nullable(Code)),
   is_baseline: Type.Optional(Type.Boolean()),
-  datacapture_event: Type.Optional(nullable(text(200, 1))),
+  datacapture_event: Type.Optional(nullable(EventName)),
   sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),
 });
 const authored = {

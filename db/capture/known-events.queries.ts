@@ -108,3 +108,13 @@ export async function pushesAtEvents(tx: Tx, studyId: string, events: readonly s
     .select('p.session_id as id')
     .castTo<{ id: string }[]>();
 }
+
+/**
+ * Places the participants of a project's only arm in it, as the project gets another one. @returns how many they are
+ */
+export const placeInArm = (tx: Tx, studyId: string, arm: number): Promise<number> =>
+  tx('participants')
+    .where({ study_id: studyId })
+    .whereNotNull('external_id')
+    .whereNull('datacapture_arm')
+    .update({ datacapture_arm: arm });

@@ -2,6 +2,7 @@ import { raw } from 'objection';
 import { ResultPush } from '../models/capture.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { execute, query } from '../client/query.js';
+import { retryForbiddenTriggers } from './webhook-events.queries.js';
 import type { Tx } from '../client/database.js';
 
 /** A session whose push is to check again. */
@@ -93,8 +94,8 @@ export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]):
 }
 
 /**
- * The capture system grants access (again): pushes that failed for lack of access are retried. `trial`: access is
- * uncertain; only the oldest push is tried, and the others follow its result.
+ * The capture system grants access (again): pushes and triggers that failed for lack of access are retried. `trial`:
+ * access is uncertain; only the oldest push is tried, and all others follow once access is known.
  */
 export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): Promise<void> {
   const forbidden = ResultPush.query(tx)
@@ -106,6 +107,7 @@ export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): P
     tx,
     (await forbidden).map(({ session_id }) => session_id),
   );
+  if (!trial) await retryForbiddenTriggers(tx, studyId);
 }
 
 /**

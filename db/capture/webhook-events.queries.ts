@@ -180,6 +180,28 @@ export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise
   return row as WebhookEventRow;
 }
 
+/** Older ones are left to a person: their records have been read since, or are gone. */
+const FORBIDDEN_DAYS = 30;
+
+/** Requeues triggers that failed for lack of access, as the capture system grants it (again). */
+export async function retryForbiddenTriggers(tx: Tx, studyId: string): Promise<void> {
+  const requeued = await prepared<{ id: string; attempt: number }>(
+    tx,
+    `with forbidden as (
+       select id from webhook_events where study_id = $1 and status = 'failed'
+         and received_at > clock_timestamp() - $2 * interval '1 day'
+         and error ~ '^rejected: The capture system refused \\((401|403)\\)'
+        order by received_at, seq for update skip locked)
+     update webhook_events e set status = 'received', error = null, processed_at = null, attempt = e.attempt + 1
+       from forbidden where e.id = forbidden.id returning e.id, e.attempt`,
+    [studyId, FORBIDDEN_DAYS],
+  );
+  await putOutbox(
+    tx,
+    requeued.map(({ id, attempt }) => ({ topic: 'trigger' as const, studyId, subject: id, payload: { attempt } })),
+  );
+}
+
 /** Statement for a trigger. */
 export const eventStatement = (id: string): Statement => ({ sql: EVENT, values: [id] });
 

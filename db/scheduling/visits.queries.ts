@@ -204,23 +204,25 @@ function firstOf(
 }
 
 /**
- * The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participant has withdrawn.
+ * The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participation is over: the
+ * participant has withdrawn, or the study has ended.
  */
 export async function calendarFacts(
   tx: Tx,
   participantId: string,
-): Promise<{ withdrawn: boolean; sequences: Map<string, number> }> {
-  const rows = await query<{ withdrawn: boolean; visit_key: string; sequence: number }>(
+): Promise<{ over: boolean; sequences: Map<string, number> }> {
+  const rows = await query<{ over: boolean; visit_key: string; sequence: number }>(
     tx,
-    `select p.status = 'withdrawn' as withdrawn, v.visit_key,
+    `select p.status = 'withdrawn' or s.status in ('completed', 'archived') as over, v.visit_key,
       ${visitSequence('v.participant_id', 'v.visit_key')} as sequence
-     from participants p join (select distinct participant_id, visit_key from scheduled_visits
-       where participant_id = $1) v on v.participant_id = p.id`,
+     from participants p join studies s on s.id = p.study_id
+       join (select distinct participant_id, visit_key from scheduled_visits where participant_id = $1) v
+         on v.participant_id = p.id`,
     [participantId],
   );
   const found = rows;
   return {
-    withdrawn: found[0]?.withdrawn ?? false,
+    over: found[0]?.over ?? false,
     sequences: new Map(found.map(({ visit_key, sequence }) => [visit_key, sequence])),
   };
 }

@@ -35,6 +35,7 @@ describe('What is stored of a time zone and of a waiver', () => {
       [{}, ['waiver_criteria_ids', 'waiver_reason']],
       [{ waiver_criteria_ids: ['AGE'], waiver_reason: '  ' }, ['waiver_reason']],
       [{ waiver_criteria_ids: [], waiver_reason: 'agreed with the sponsor' }, ['waiver_criteria_ids']],
+      [{ waiver_criteria_ids: ['AGE', ' '], waiver_reason: 'agreed with the sponsor' }, ['waiver_criteria_ids']],
     ] as const) {
       const answer = await http.put(at, { status: 'eligible', has_waiver: true, ...given });
       expect([answer.status, answer.body.errors?.map(({ path }) => path)], answer.text).to.deep.equal([400, missing]);

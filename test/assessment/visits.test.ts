@@ -281,6 +281,30 @@ describe('Visits and the calendar', () => {
     expect(left.sequence).to.be.greaterThan(last.sequence);
   });
 
+  for (const status of ['completed', 'archived']) {
+    it(`of a study that is ${status} are cancelled in the feed as far as they lie ahead, and return with the study`, async () => {
+      const study = await Site.open();
+      const who = await study.newParticipant();
+      await study.visit({ participant_id: who.id });
+      const seen = async () => {
+        const { text } = await study.http.get(`/api/participants/${who.id}/visits.ics`);
+        return { status: /STATUS:(\w+)/.exec(text)![1], sequence: Number(/SEQUENCE:(\d+)/.exec(text)![1]) };
+      };
+      let last = await seen();
+      for (const [change, shown] of [
+        [status, 'CANCELLED'],
+        ['active', 'CONFIRMED'],
+        ['paused', 'CONFIRMED'],
+      ]) {
+        await study.http.expect(200, 'PATCH', `/api/studies/${study.study.id}`, { status: change });
+        const next = await seen();
+        expect(next.status, change).to.equal(shown);
+        expect(next.sequence).to.be.at.least(last.sequence);
+        last = next;
+      }
+    });
+  }
+
   it('are a calendar feed that calendars can read, with nothing of the person in it', async () => {
     const who = await site.newParticipant({ email: 'someone@example.org' });
     await site.visit({ participant_id: who.id, name: `Besuch, erster; \\ "Tag" ${'ü'.repeat(60)}` }, [2, 4]);

@@ -33,7 +33,12 @@ const notValid = (parameter: string, values: readonly string[]): ApiError =>
   );
 
 /** The asked fields and forms, in dictionary order; the record id only where it was asked for. */
-function exportColumns(project: CaptureProject, params: Params, withTimestamps: boolean): ExportColumn[] {
+function exportColumns(
+  project: CaptureProject,
+  params: Params,
+  user: CaptureUser,
+  withTimestamps: boolean,
+): ExportColumn[] {
   const { design } = project;
   const fields = params.list('fields');
   const forms = params.list('forms');
@@ -85,8 +90,12 @@ function exportColumns(project: CaptureProject, params: Params, withTimestamps: 
     if (status && (wholeForm || askedFields.has(complete)))
       columns.push({ name: complete, form: form.name, kind: 'value', field: status.field, code: null });
   }
-  return columns;
+  return columns.filter(({ kind, form, field }) => kind === 'key' || mayExport(user, form, field));
 }
+
+/** Whether the user's export rights cover a field. */
+const mayExport = (user: CaptureUser, form: string, { identifier }: Field): boolean =>
+  !user.no_export.includes(form) && (user.export_identifiers || identifier === '');
 
 function labelOf(column: ExportColumn, value: string, shape: Shape, missing: ReadonlyMap<string, string>): string {
   if (column.code !== null) {
@@ -221,7 +230,7 @@ export function exportRecords(project: CaptureProject, params: Params, user: Cap
   const badEvents = events?.filter((event) => !eventOf(design, event)) ?? [];
   if (badEvents.length > 0) throw notValid('events', badEvents);
   const surveyFields = params.flag('exportSurveyFields');
-  const columns = exportColumns(project, params, surveyFields);
+  const columns = exportColumns(project, params, user, surveyFields);
   const shape: Shape = {
     columns,
     hasKey: columns.some((column) => column.kind === 'key'),

@@ -95,6 +95,7 @@ function dataColumns(design: ProjectDesign): Map<string, Column> {
         field_name: `${name}_complete`,
         form_name: name,
         field_type: 'dropdown',
+        identifier: '',
         field_label: 'Complete?',
         select_choices_or_calculations: '0, Incomplete | 1, Unverified | 2, Complete',
         text_validation_type_or_show_slider_number: '',

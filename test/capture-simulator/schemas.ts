@@ -77,6 +77,8 @@ export const ProjectFileSchema = Type.Object(
           api_import: flag(true),
           record_delete: flag(true),
           record_create: flag(true),
+          no_export: Type.Array(Type.String(), { default: [] }),
+          export_identifiers: flag(true),
         },
         closed,
       ),

@@ -64,6 +64,10 @@ export interface CaptureUser {
   api_import: boolean;
   record_delete: boolean;
   record_create: boolean;
+  /** Forms that the user may not export: they are missing in exports, with their status. */
+  no_export: string[];
+  /** Without it fields that are marked as identifiers are missing in exports. */
+  export_identifiers: boolean;
 }
 
 export interface TriggerConfig {

@@ -73,6 +73,35 @@ describe('a project of several arms', function () {
     }
   }
 
+  it('an arm that the project gets later is none of those who are enrolled already', async () => {
+    const study = await stage.study({
+      project: { arms: PROJECT.arms.slice(0, 1), events: PROJECT.events.slice(0, 2) },
+      connect: false,
+    });
+    const first = { baseline_arm_1: EVENTS.baseline_arm_1, later_arm_1: EVENTS.later_arm_1 };
+    await study.connect({ enrollment_event: null, event_battery_mapping: study.mapped(first) });
+    await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    await study.settled(1);
+    const { control } = stage.simulator;
+    control.project(Number(study.projectId)).design.arms.push(PROJECT.arms[1]!);
+    for (const added of PROJECT.events.slice(2))
+      control.addEvent(Number(study.projectId), { ...added, custom_event_label: null, repeating: false });
+    const second = { baseline_arm_2: EVENTS.baseline_arm_2, later_arm_2: EVENTS.later_arm_2 };
+    await study.configure({ event_battery_mapping: study.mapped(second) });
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_2' });
+    await study.settled(2);
+    await until(
+      async () => {
+        const running = await stage.sql('select id from outbox where study_id = ?', [study.id]);
+        return running.length === 0 || undefined;
+      },
+      { what: 'the change of the mapping to be delivered' },
+    );
+    await until(async () => expect(await eventsOf(study)).to.deep.equal(OWN), { what: 'each arm to have its visits' });
+    const [one] = await study.participants();
+    expect(await study.versions(one!.id)).to.have.length(1);
+  });
+
   it('a record that changes its arm has the visits of the other one', async () => {
     const study = await connected();
     await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_1' });

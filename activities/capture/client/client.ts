@@ -18,6 +18,8 @@ export interface RecordFilter {
   /** `YYYY-MM-DD HH:MM:SS` in the capture system's local time. */
   dateRangeBegin?: string;
   dateRangeEnd?: string;
+  /** With the times of surveys; default false. */
+  surveyTimes?: boolean;
 }
 
 /** An address is banned for good (429): no call helps. */
@@ -56,13 +58,13 @@ export class CaptureClient {
   ) {}
 
   /** Rows of records, flat and raw; every value as text. Record ids are text of any kind. */
-  exportRecords(filter: RecordFilter): Promise<CaptureRow[]> {
+  exportRecords({ surveyTimes = false, ...filter }: RecordFilter): Promise<CaptureRow[]> {
     return this.rows('record', {
       type: 'flat',
       rawOrLabel: 'raw',
       rawOrLabelHeaders: 'raw',
       exportCheckboxLabel: 'false',
-      exportSurveyFields: 'false',
+      exportSurveyFields: String(surveyTimes),
       exportDataAccessGroups: 'true',
       ...filter,
     });

@@ -1,3 +1,4 @@
+import { surveyTime } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient, CaptureRow } from './client.js';
 import { CaptureFailure } from './failure.js';
 
@@ -36,7 +37,7 @@ export async function readDictionary(
       (field) =>
         !known.has(field) &&
         !known.has(field.split('___', 1)[0]!) &&
-        !instruments.some((name) => field === `${name}_complete`),
+        !instruments.some((name) => field === `${name}_complete` || field === surveyTime(name)),
     );
     if (!missing && rows.length > 0) return { rows, instruments };
   }
@@ -61,15 +62,16 @@ export async function primaryKeyOf(client: CaptureClient): Promise<string> {
   }
 }
 
-/** The required fields of the dictionary, in its order, each with its form and type. */
+/** The required fields of the dictionary, in its order, each with its form, type and action tags. */
 export async function dictionaryRows(
   client: CaptureClient,
   need: Need,
-): Promise<{ field_name: string; form_name: string; field_type: string }[]> {
+): Promise<{ field_name: string; form_name: string; field_type: string; annotation: string }[]> {
   return (await readDictionary(client, need)).rows.map((row) => ({
     field_name: nameOf(row, 'field_name'),
     form_name: nameOf(row, 'form_name'),
     field_type: nameOf(row, 'field_type'),
+    annotation: nameOf(row, 'field_annotation'),
   }));
 }
 

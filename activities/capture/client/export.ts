@@ -3,6 +3,7 @@ import { enrollmentEvents, ownFields } from '../../../workflows/domain/capture/e
 import type { EnrollmentRules } from '../../../workflows/domain/capture/enrollment.js';
 import { participantFields, policyItems } from '../../../workflows/domain/capture/participant.js';
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
+import { readsSurveyTime } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient } from './client.js';
 import { dictionaryRows } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
@@ -18,6 +19,8 @@ export interface ExportPlan {
   fields: string[];
   /** The instrument's own fields. */
   own: string[];
+  /** With the times of surveys; missing: without. */
+  survey_times?: boolean;
 }
 
 /** The rules for enrolling an export's records. A plan of an older worker has the record id among its own fields. */
@@ -68,6 +71,7 @@ export async function planExport(
     event: classic ? null : config.enrollment_event,
     fields: [...new Set([primaryKey, ...fields])],
     own: ownFields(dictionary, instrument),
+    ...(readsSurveyTime(config.participant_field_mapping, instrument) && { survey_times: true }),
   };
 }
 
@@ -97,6 +101,7 @@ export async function exportBatch(
     records,
     forms: [plan.instrument],
     fields: plan.fields,
+    ...(plan.survey_times && { surveyTimes: true }),
     ...ofEvents(plan),
   });
   const byRecord = new Map<string, ExportRow[]>(records.map((record) => [record, []]));

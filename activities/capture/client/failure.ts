@@ -48,6 +48,14 @@ export class TriggerRefused extends Error {
   }
 }
 
+/** The export lacks the enrollment form: whether the record is enrolled is unknown. */
+export const formNotExported = (instrument: string): TriggerRefused =>
+  new TriggerRefused(
+    'INSTRUMENT_NOT_EXPORTED',
+    `The capture system gave nothing of the instrument "${instrument}": the token's user may not export it, or it is ` +
+      'not in this event.',
+  );
+
 /** Another trigger holds the record, or took it meanwhile: expected, retried soon. */
 export function recordBusy(milliseconds: number): ApplicationFailure {
   return ApplicationFailure.create({

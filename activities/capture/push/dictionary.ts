@@ -62,6 +62,7 @@ const fieldOf = (row: CaptureRow): DictionaryField => ({
   field_type: text(row['field_type']),
   choices: text(row['select_choices_or_calculations']),
   validation: text(row['text_validation_type_or_show_slider_number']),
+  annotation: text(row['field_annotation']),
   min: text(row['text_validation_min']),
   max: text(row['text_validation_max']),
 });

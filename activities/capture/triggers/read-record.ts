@@ -3,15 +3,16 @@ import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries
 import {
   enrollmentEvents,
   enrollmentOf,
+  hasForm,
   ownFields,
   tellsByStatus,
 } from '../../../workflows/domain/capture/enrollment.js';
 import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
-import { recordOf, rowsOfRecord } from '../../../workflows/domain/capture/record.js';
+import { readsSurveyTime, recordOf, rowsOfRecord } from '../../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
 import { clientOf } from '../client/connection.js';
 import { dictionaryRows, primaryKeyOf } from '../client/dictionary.js';
-import { TriggerRefused } from '../client/failure.js';
+import { formNotExported, TriggerRefused } from '../client/failure.js';
 import { projectFacts } from '../client/project-facts.js';
 import type { CaptureDeps } from '../deps.js';
 
@@ -27,7 +28,7 @@ export interface ReadRecord {
   missing: ReadonlySet<string>;
 }
 
-/** Reads a trigger's record from the capture system. @throws TriggerRefused RECORD_NOT_FOUND */
+/** Reads a trigger’s record from the capture system. @throws TriggerRefused RECORD_NOT_FOUND, INSTRUMENT_NOT_EXPORTED */
 export async function readRecord(
   deps: CaptureDeps,
   event: WebhookEventRow,
@@ -38,7 +39,11 @@ export async function readRecord(
   const events = enrollmentEvents(config.enrollment_event);
   // All events that may enroll are needed to find the one that does: a record in two arms is read as by a sync.
   const asked = event.event_name ? events : [];
-  const answer = await client.exportRecords({ records: [event.record], ...(asked.length > 0 && { events: asked }) });
+  const answer = await client.exportRecords({
+    records: [event.record],
+    ...(asked.length > 0 && { events: asked }),
+    ...(readsSurveyTime(config.participant_field_mapping, event.instrument) && { surveyTimes: true }),
+  });
   let primaryKey: string | undefined;
   let rows = rowsOfRecord(answer, event.record);
   // The members of a JSON object have no reliable order: only the dictionary tells which of them is the record id.
@@ -59,10 +64,12 @@ export async function readRecord(
     ? []
     : ownFields(await dictionaryRows(client, { forms: [event.instrument] }), event.instrument);
   const record = recordOf(rows[0]!, primaryKey);
+  const enrollment = enrollmentOf(rows, { ...rules, own });
+  if (!enrollment && !hasForm(rows, event.instrument)) throw formNotExported(event.instrument);
   return {
     record,
     rows,
-    enrollment: enrollmentOf(rows, { ...rules, own }),
+    enrollment,
     asked: asked.length === 0 ? null : asked.join(','),
     missing,
   };

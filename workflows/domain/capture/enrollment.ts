@@ -1,3 +1,5 @@
+import { isComputed } from './choices.js';
+import { surveyTime } from './record.js';
 import type { ExportRow, RecordValues } from './record.js';
 
 /** A study's rules for reading an enrollment. Trigger, poll, sync and push all call `enrollmentOf` with them. */
@@ -44,18 +46,15 @@ export function concernsEnrollment(
 
 /**
  * The fields of a form with values of their own. The record id is on the first form even if that was never opened; a
- * calculated field depends on other entries.
+ * computed field depends on other entries.
  */
 export function ownFields(
-  dictionary: readonly { field_name: string; form_name: string; field_type: string }[],
+  dictionary: readonly { field_name: string; form_name: string; field_type: string; annotation?: string }[],
   instrument: string,
 ): string[] {
   const key = dictionary[0]?.field_name;
   return dictionary
-    .filter(
-      ({ field_name, form_name, field_type }) =>
-        form_name === instrument && field_name !== key && field_type !== 'calc',
-    )
+    .filter((field) => field.form_name === instrument && field.field_name !== key && !isComputed(field))
     .map(({ field_name }) => field_name);
 }
 
@@ -88,6 +87,10 @@ export function enrollmentOf(rows: readonly ExportRow[], rules: EnrollmentRules)
   }
   return null;
 }
+
+/** Whether an export has the form at all: not all users of a capture system may export every form. */
+export const hasForm = (rows: readonly ExportRow[], instrument: string): boolean =>
+  rows.some((row) => Object.hasOwn(row, `${instrument}_complete`));
 
 const enrolls = (row: ExportRow, events: readonly string[]): boolean =>
   events.length === 0 || eventOf(row) === '' || events.includes(eventOf(row));
@@ -128,7 +131,7 @@ function addMissing(values: RecordValues, row: ExportRow): void {
 function addElsewhere(values: RecordValues, row: ExportRow, { instrument, own }: EnrollmentRules): void {
   if (text(row[REPEAT_INSTANCE]) !== '') return;
   for (const [field, value] of Object.entries(filled(row))) {
-    const itsOwn = field === `${instrument}_complete` || isOf(field, own);
+    const itsOwn = field === `${instrument}_complete` || field === surveyTime(instrument) || isOf(field, own);
     if (!itsOwn && !Object.hasOwn(values, field)) values[field] = value;
   }
 }

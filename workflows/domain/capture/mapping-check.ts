@@ -1,6 +1,7 @@
 import { enrollmentEvents } from './enrollment.js';
 import { participantFields } from './participant.js';
 import { checkResults } from './results-check.js';
+import { surveyTime } from './record.js';
 import { formOf, hasField } from './mapping-dictionary.js';
 import type { Dictionary, MappingFields, MappingWarning } from './mapping-dictionary.js';
 
@@ -51,7 +52,7 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
         `A participant has no field "${name}" that the capture system may fill: it is not used.`,
       );
     }
-    field(target, path);
+    if (!isSurveyTime(target, mapping, dictionary)) field(target, path);
     for (const { code, message } of unreadForms(target, mapping, dictionary)) warn(code, path, message);
     if (dictionary.fields.some((each) => each.field_name === target && NO_TEXT.has(each.field_type)))
       warn(
@@ -77,6 +78,13 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
   }
   return [...warnings, ...checkResults(mapping, dictionary)];
 }
+
+/** Whether a field is the time of the enrollment form's survey, which no dictionary lists. */
+const isSurveyTime = (
+  field: string,
+  { enrollment_instrument: form }: MappingFields,
+  { instruments }: Dictionary,
+): boolean => !!form && instruments.includes(form) && field === surveyTime(form);
 
 /** The known events of `enrollment_event` that do not have the enrollment form. */
 function eventsWithoutForm(

@@ -37,6 +37,8 @@ export interface ListedField {
   form_name: string;
   field_type: string;
   validation?: string;
+  /** Its action tags. */
+  annotation?: string;
   /** `1, Yes | 0, No`; missing if unknown. */
   choices?: string;
 }

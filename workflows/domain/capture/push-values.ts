@@ -1,4 +1,4 @@
-import { choiceCodes } from './choices.js';
+import { choiceCodes, isComputed } from './choices.js';
 
 /** A field of the capture system's dictionary, with its rules for values. */
 export interface DictionaryField {
@@ -8,6 +8,8 @@ export interface DictionaryField {
   /** `1, Yes | 0, No` */
   choices: string;
   validation: string;
+  /** Its action tags. */
+  annotation?: string;
   min: string;
   max: string;
 }
@@ -70,7 +72,10 @@ export function takesNoNumber({
   field_name,
   field_type: type,
   validation,
-}: Pick<DictionaryField, 'field_name' | 'field_type' | 'validation'>): string | undefined {
+  annotation,
+}: Pick<DictionaryField, 'field_name' | 'field_type' | 'validation' | 'annotation'>): string | undefined {
+  if (type === 'text' && isComputed({ field_type: type, ...(annotation !== undefined && { annotation }) }))
+    return 'the capture system computes it (@CALCTEXT or @CALCDATE)';
   if (NOT_IMPORTED.has(type)) return `a field of type ${type} takes no values`;
   if (type === 'checkbox') return `a checkbox is written to as ${field_name}___<code>`;
   if (type === 'text' && NOT_NUMBERS.test(validation))

@@ -1,6 +1,6 @@
-import { factItems, mapParticipant } from './participant.js';
+import { factItems, mapParticipant, participantFields } from './participant.js';
 import type { MappedParticipant, ParticipantField } from './participant.js';
-import type { RecordValues } from './record.js';
+import type { ExportRow, RecordValues } from './record.js';
 
 /** A capture-system record's data about its participant, from a trigger, a sync or a poll. */
 export interface Reading {
@@ -12,6 +12,8 @@ export interface Reading {
   items: RecordValues;
   /** The arm of the event in which the record is enrolled; missing if the project has one arm only. */
   datacapture_arm?: number;
+  /** Mapped fields that the export lacks; missing if it has all. */
+  unread?: UnreadField[];
 }
 
 export interface ReadingRules {
@@ -26,6 +28,8 @@ export interface ReadingRules {
   latestDay?: string;
   /** As `Reading.datacapture_arm`. */
   arm?: number | undefined;
+  /** As `Reading.unread`. */
+  unread?: UnreadField[];
 }
 
 /** Reads an enrolled record (`enrollmentOf`). `group` is used if the export lacks the data access group. */
@@ -35,7 +39,7 @@ export function readingOf(
   rules: ReadingRules,
   group: string | null = null,
 ): Reading {
-  const { instrument, mapping, policy, missing, latestDay, arm } = rules;
+  const { instrument, mapping, policy, missing, latestDay, arm, unread = [] } = rules;
   const items = factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing);
   const mapped = mapParticipant(values, mapping, missing, latestDay);
   const field = mapping['enrollment_date'];
@@ -52,6 +56,7 @@ export function readingOf(
     group: values['redcap_data_access_group'] ?? group,
     items,
     ...(arm !== undefined && { datacapture_arm: arm }),
+    ...(unread.length > 0 && { unread }),
   };
 }
 
@@ -71,3 +76,36 @@ interface PolicySource {
   is_active?: boolean;
   form_mapping?: { form_oid?: string; item_oid?: string; partial_date_handling?: string } | null;
 }
+
+/** A mapped field that an export lacks altogether: an empty one would be there. */
+export interface UnreadField {
+  name: ParticipantField;
+  /** In the capture system. */
+  field: string;
+}
+
+/**
+ * The mapped fields that no row of an export has: they were renamed or deleted, or the token's user may not export
+ * them. A checkbox is exported as its boxes.
+ */
+export function unreadFields(rows: readonly ExportRow[], mapping: Record<string, string>): UnreadField[] {
+  const columns = new Set(rows.flatMap((row) => Object.keys(row)));
+  const boxes = new Set([...columns].flatMap((column) => (column.includes('___') ? column.split('___', 1) : [])));
+  return participantFields.flatMap((name) => {
+    const field = Object.hasOwn(mapping, name) ? mapping[name]! : undefined;
+    return field === undefined || columns.has(field) || boxes.has(field) ? [] : [{ name, field }];
+  });
+}
+
+/**
+ * Without them nobody is enrolled: the schedule would begin today, or the participant have a code that is not its own.
+ */
+const NEEDED: readonly ParticipantField[] = ['enrollment_date', 'participant_code'];
+
+/** The first of these fields without which nobody is enrolled. */
+export const neededField = (unread: readonly UnreadField[]): UnreadField | undefined =>
+  unread.find(({ name }) => NEEDED.includes(name));
+
+export const unreadWords = ({ name, field }: UnreadField): string =>
+  `The capture system gave no field "${field}" for ${name}: it was renamed or deleted there, or the token may not ` +
+  'export it. Correct participant_field_mapping or the token.';

@@ -24,3 +24,13 @@ export function recordOf(row: ExportRow, primaryKey?: string): string {
   const key = primaryKey ?? Object.keys(row)[0];
   return key !== undefined && Object.hasOwn(row, key) ? text(row[key]) : '';
 }
+
+/** The time at which a form was completed as a survey: a column that no dictionary lists, exported on request. */
+export const surveyTime = (instrument: string): string => `${instrument}_timestamp`;
+
+/** The export of a survey that was begun and not completed. */
+export const NOT_COMPLETED = '[not completed]';
+
+/** Whether a mapping reads the time of the enrollment form's survey. */
+export const readsSurveyTime = (mapping: Readonly<Record<string, string>>, instrument: string | null): boolean =>
+  instrument !== null && Object.values(mapping).includes(surveyTime(instrument));

@@ -100,6 +100,8 @@ export const en = {
     RECORD_VANISHED: 'Ask whether the record was deleted or renamed.',
     RECORD_RENAMED: 'Compare the two records; withdraw the participant who is there twice.',
     RECORD_NOT_FOUND: 'Start another sync.',
+    FIELD_NOT_EXPORTED: 'Correct the mapping of the field, or give the token’s user the right to export it.',
+    INSTRUMENT_NOT_EXPORTED: 'Give the token’s user the right to export the enrollment form.',
     VALUE_NOT_TAKEN: 'Correct the value in the capture system.',
     DATE_NOT_TAKEN: 'Correct the date in the capture system.',
   } as Record<string, string>,
@@ -237,6 +239,9 @@ export const de: typeof en = {
     RECORD_VANISHED: 'Klären Sie, ob der Datensatz gelöscht oder umbenannt wurde.',
     RECORD_RENAMED: 'Vergleichen Sie beide Datensätze; beenden Sie die Teilnahme, die doppelt ist.',
     RECORD_NOT_FOUND: 'Starten Sie noch einen Abgleich.',
+    FIELD_NOT_EXPORTED:
+      'Berichtigen Sie die Zuordnung des Feldes, oder geben Sie dem Konto des Tokens das Exportrecht.',
+    INSTRUMENT_NOT_EXPORTED: 'Geben Sie dem Konto des Tokens das Recht, das Aufnahmeformular zu exportieren.',
     VALUE_NOT_TAKEN: 'Berichtigen Sie den Wert im Datenerfassungssystem.',
     DATE_NOT_TAKEN: 'Berichtigen Sie das Datum im Datenerfassungssystem.',
   },

@@ -51,6 +51,7 @@ export const actions: Record<string, string> = {
   cutover_signoff: 'Umstellung abgezeichnet',
   daily_summary_queued: 'Tägliche Übersicht gesendet',
   data_exported: 'Daten exportiert',
+  datacapture_arm_added: 'Teilnehmende dem bisher einzigen Arm des Datenerfassungssystems zugeordnet',
   datacapture_config_changed: 'Verbindung oder Zuordnung geändert',
   datacapture_config_created: 'Verbindung angelegt',
   datacapture_connection_tested: 'Verbindung getestet',

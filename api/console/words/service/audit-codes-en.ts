@@ -51,6 +51,7 @@ export const actions: Record<string, string> = {
   cutover_signoff: 'Cut-over signed off',
   daily_summary_queued: 'Daily summary sent',
   data_exported: 'Data exported',
+  datacapture_arm_added: 'Participants placed in the only arm of the capture system so far',
   datacapture_config_changed: 'Connection or mapping changed',
   datacapture_config_created: 'Connection created',
   datacapture_connection_tested: 'Connection tested',
