@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
+import { asMuchAs } from '../support/in-full.js';
 import { until } from '../support/until.js';
 import { PushStage, QUICK } from './push-stage.js';
 import type { AttemptView, Ended, PushStudy, StatusView } from './push-stage.js';
@@ -42,9 +43,12 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     ['invalid_response', { truncate_json: true }],
   ] as const;
 
+  /** Each failure is followed by a success: none of them stands in the way of the next. */
+  let failing: PushStudy | undefined;
   for (const [type, fault] of failures) {
     it(`${JSON.stringify(fault)} is ${type}: failed for now, repeated by itself, and lands once`, async () => {
-      const study = await stage.study();
+      const study = (failing ??= await stage.study());
+      const before = study.calls(IMPORT);
       study.fault({ ...fault, content: [IMPORT], times: 1 });
       const { session, visit, record } = await study.ended();
       const first = await study.attempt(session, () => true, 'the failed attempt');
@@ -55,10 +59,11 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
       expect(told(attempts)).to.deep.equal([type, 'success']);
       expect(study.writes(record!)).to.have.length(1);
       // What was written although nobody said so is found there and not written again.
-      expect(study.calls(IMPORT), 'imports').to.equal(
+      const imports = study.calls(IMPORT) - before;
+      expect(imports, 'imports').to.equal(
         'after_write' in fault || 'truncate_json' in fault || ('drop' in fault && fault.drop === 'after') ? 1 : 2,
       );
-      expect(attempts[1]!.already_there).to.equal(study.calls(IMPORT) === 1);
+      expect(attempts[1]!.already_there).to.equal(imports === 1);
       expect((await study.seeVisit(visit)).data_sync_status).to.equal('synced');
       expect((await study.status()).breaker).to.deep.equal({
         state: 'closed',
@@ -216,9 +221,9 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     await study.synced(session);
   });
 
-  it('forty results through a capture system that fails in every way: each lands once, and the status told the truth throughout', async () => {
+  it('results through a capture system that fails in every way: each lands once, and the status told the truth throughout', async () => {
     const study = await stage.study();
-    const RESULTS = 40;
+    const RESULTS = asMuchAs(16, 40);
     const total = ({ pushes }: StatusView) => pushes.pending + pushes.synced + pushes.failed;
     const ways = [
       { status: 503 },
