@@ -3,7 +3,7 @@ import { pythonOf } from '../support/python.js';
 import { asMuchAs } from '../support/in-full.js';
 import { SOURCES, fuzz } from './schemathesis.js';
 
-const EXAMPLES = asMuchAs(1, 4);
+const EXAMPLES = asMuchAs(1, 2);
 
 describe('The contract under schemathesis, all checks', function suite() {
   this.timeout(480_000);
