@@ -3,7 +3,7 @@ import { Stage } from './support.js';
 import type { CaptureStudy } from './support.js';
 
 /** More than the relay takes for a burst (activities/outbox/claimer.ts). */
-const TRIGGERS = 120;
+const TRIGGERS = 60;
 
 describe('a burst of triggers', function () {
   this.timeout(180_000);

@@ -5,7 +5,7 @@ import type { RunJson, Service } from '../support/service.js';
 import { Stage, synced } from './support.js';
 import type { CaptureStudy } from './support.js';
 
-const LIMIT = 60;
+const LIMIT = 20;
 
 describe('triggers on a bad day of the service', function () {
   this.timeout(180_000);

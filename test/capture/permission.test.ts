@@ -3,89 +3,128 @@ import { until } from '../support/service.js';
 import { PushStage, QUICK } from './push-stage.js';
 import type { PushStudy } from './push-stage.js';
 
-describe('results that the capture system does not accept', function () {
+/** Nine seconds stand for the seven days that a push is tried. What is refused is not tried again by itself. */
+const TRIED_FOR_DAYS = 0.0001,
+  TRIED_FOR_MS = TRIED_FOR_DAYS * 86_400_000;
+describe('pushes that do not end by themselves', () => {
   let stage: PushStage;
   before(async function () {
     this.timeout(240_000);
-    stage = await PushStage.set(QUICK);
+    stage = await PushStage.set({ ...QUICK, PUSH_RETRY_MAX_DAYS: String(TRIED_FOR_DAYS) });
   });
   after(() => stage?.clear());
 
-  const statusOf = (study: PushStudy) =>
-    stage.http.expect<{ sync_status: string; sync_error_message: string | null }>(
-      200,
-      'GET',
-      `/api/datacapture/status/${study.id}`,
-    );
-  const refused = (study: PushStudy, session: string) =>
-    study.attempt(session, ({ error_type }) => error_type === 'rejected', 'the push to be refused');
-  const retry = (study: PushStudy, body: object) =>
-    stage.http.expect<{ session_ids: string[]; skipped: { session_id: string }[] }>(
-      202,
-      'POST',
-      `/api/studies/${study.id}/push-failures/retry`,
-      body,
-    );
+  describe('results that the capture system does not accept', function () {
+    const statusOf = (study: PushStudy) =>
+      stage.http.expect<{ sync_status: string; sync_error_message: string | null }>(
+        200,
+        'GET',
+        `/api/datacapture/status/${study.id}`,
+      );
+    const refused = (study: PushStudy, session: string) =>
+      study.attempt(session, ({ error_type }) => error_type === 'rejected', 'the push to be refused');
+    const retry = (study: PushStudy, body: object) =>
+      stage.http.expect<{ session_ids: string[]; skipped: { session_id: string }[] }>(
+        202,
+        'POST',
+        `/api/studies/${study.id}/push-failures/retry`,
+        body,
+      );
 
-  it('go out by themselves when a token is saved that works; meanwhile the status says what is wrong', async () => {
-    const study = await stage.study();
-    await study.configure({ api_token: 'F'.repeat(32) });
-    const sessions: string[] = [];
-    for (let n = 0; n < 3; n += 1) sessions.push((await study.ended()).session);
-    for (const session of sessions) await refused(study, session);
-    const status = await until(
-      async () => {
-        const now = await statusOf(study);
-        return now.sync_status === 'error' ? now : undefined;
-      },
-      { what: 'the status to say so' },
-    );
-    expect(status.sync_error_message).to.match(/403/);
-    // Another one that does not work: one push tries it, and all of them stay.
-    await study.configure({ api_token: 'E'.repeat(32) });
-    await until(async () => (await Promise.all(sessions.map((each) => study.attempts(each)))).flat().length === 4, {
-      what: 'one push to try the token',
+    it('go out by themselves when a token is saved that works; meanwhile the status says what is wrong', async () => {
+      const study = await stage.study();
+      await study.configure({ api_token: 'F'.repeat(32) });
+      const sessions: string[] = [];
+      for (let n = 0; n < 3; n += 1) sessions.push((await study.ended()).session);
+      for (const session of sessions) await refused(study, session);
+      const status = await until(
+        async () => {
+          const now = await statusOf(study);
+          return now.sync_status === 'error' ? now : undefined;
+        },
+        { what: 'the status to say so' },
+      );
+      expect(status.sync_error_message).to.match(/403/);
+      // Another one that does not work: one push tries it, and all of them stay.
+      await study.configure({ api_token: 'E'.repeat(32) });
+      await until(async () => (await Promise.all(sessions.map((each) => study.attempts(each)))).flat().length === 4, {
+        what: 'one push to try the token',
+      });
+      await study.configure({ api_token: study.token });
+      for (const session of sessions) await study.synced(session);
+      await until(async () => (await statusOf(study)).sync_status === 'active', { what: 'the status to be active' });
+      expect((await statusOf(study)).sync_error_message).to.equal(null);
     });
-    await study.configure({ api_token: study.token });
-    for (const session of sessions) await study.synced(session);
-    await until(async () => (await statusOf(study)).sync_status === 'active', { what: 'the status to be active' });
-    expect((await statusOf(study)).sync_error_message).to.equal(null);
+
+    it('go out when the connection is tested with success, though nothing was saved', async () => {
+      const study = await stage.study();
+      study.fault({ content: ['record:export', 'record'], status: 403, times: 1 });
+      const { session } = await study.ended();
+      await refused(study, session);
+      study.fault();
+      await stage.http.expect(200, 'POST', `/api/datacapture/config/${study.id}/test-connection`);
+      await study.synced(session);
+    });
+
+    it('are retried on demand, all of them or those that are named', async () => {
+      const study = await stage.study();
+      study.fault({ content: ['record:export', 'record', 'metadata'], status: 403 });
+      const sessions = [(await study.ended()).session, (await study.ended()).session, (await study.ended()).session];
+      for (const session of sessions) await refused(study, session);
+      study.fault();
+      const unknown = '00000000-0000-4000-8000-000000000000';
+      const named = await retry(study, { session_ids: [sessions[0], unknown] });
+      expect(named.session_ids).to.deep.equal([sessions[0]]);
+      expect(named.skipped.map(({ session_id }) => session_id)).to.deep.equal([unknown]);
+      // The first that arrives shows that the others are accepted as well.
+      await study.synced(sessions[0]!);
+      await retry(study, {});
+      for (const session of sessions) await study.synced(session);
+      expect((await retry(study, {})).session_ids).to.deep.equal([]);
+    });
+
+    it('a value that is refused is no fault of the connection', async () => {
+      const study = await stage.study();
+      await study
+        .ended({ summaries: { stroop: { mean_rt: 1, total_trials: 1.5 } } })
+        .then(({ session }) => refused(study, session));
+      const other = await study.ended();
+      await study.synced(other.session);
+      expect((await statusOf(study)).sync_status).to.equal('pending');
+    });
   });
 
-  it('go out when the connection is tested with success, though nothing was saved', async () => {
-    const study = await stage.study();
-    study.fault({ content: ['record:export', 'record'], status: 403, times: 1 });
-    const { session } = await study.ended();
-    await refused(study, session);
-    study.fault();
-    await stage.http.expect(200, 'POST', `/api/datacapture/config/${study.id}/test-connection`);
-    await study.synced(session);
-  });
-
-  it('are retried on demand, all of them or those that are named', async () => {
-    const study = await stage.study();
-    study.fault({ content: ['record:export', 'record', 'metadata'], status: 403 });
-    const sessions = [(await study.ended()).session, (await study.ended()).session, (await study.ended()).session];
-    for (const session of sessions) await refused(study, session);
-    study.fault();
-    const unknown = '00000000-0000-4000-8000-000000000000';
-    const named = await retry(study, { session_ids: [sessions[0], unknown] });
-    expect(named.session_ids).to.deep.equal([sessions[0]]);
-    expect(named.skipped.map(({ session_id }) => session_id)).to.deep.equal([unknown]);
-    // The first that arrives shows that the others are accepted as well.
-    await study.synced(sessions[0]!);
-    await retry(study, {});
-    for (const session of sessions) await study.synced(session);
-    expect((await retry(study, {})).session_ids).to.deep.equal([]);
-  });
-
-  it('a value that is refused is no fault of the connection', async () => {
-    const study = await stage.study();
-    await study
-      .ended({ summaries: { stroop: { mean_rt: 1, total_trials: 1.5 } } })
-      .then(({ session }) => refused(study, session));
-    const other = await study.ended();
-    await study.synced(other.session);
-    expect((await statusOf(study)).sync_status).to.equal('pending');
+  describe('a capture system that does not come back', function () {
+    this.timeout(120_000);
+    it('a push is given up when it was tried for long enough: final, in the dead letters, and again when somebody asks', async () => {
+      const study = await stage.study();
+      study.fault({ status: 503 });
+      const asked = Date.now();
+      const { session, visit, record } = await study.ended();
+      const last = await study.attempt(
+        session,
+        ({ next_attempt_at, error_type }) => next_attempt_at === null && error_type !== null,
+        'the last attempt',
+      );
+      expect(last.message).to.match(/PUSH_RETRY_MAX_DAYS/);
+      expect(await study.attempts(session), 'tried again and again').to.have.length.above(3);
+      expect(Date.parse(last.at) - asked, 'the last try is when the time is over, not before').to.be.at.least(
+        TRIED_FOR_MS,
+      );
+      const {
+        items: [failure],
+      } = await study.failures();
+      expect(failure).to.include({ session_id: session, final: true });
+      expect([(await study.see(session)).sync_status, (await study.seeVisit(visit)).data_sync_status]).to.deep.equal([
+        'failed',
+        'failed',
+      ]);
+      expect((await study.status()).pushes).to.include({ pending: 0, failed: 1 });
+      study.fault();
+      await study.push(session);
+      await study.synced(session);
+      expect(study.writes(record!)).to.have.length(1);
+      expect((await study.failures()).total).to.equal(0);
+    });
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Http, unique } from '../support/http.js';
+import { asMuchAs } from '../support/in-full.js';
 import { until } from '../support/service.js';
 import { Stage, synced } from './support.js';
 import type { CaptureStudy, ParticipantRow } from './support.js';
@@ -299,7 +300,7 @@ describe('events that are renamed, deleted and made again in the capture system'
           );
         }
       }),
-      { numRuns: 5, interruptAfterTimeLimit: 200_000, endOnFailure: true },
+      { numRuns: asMuchAs(3, 20), interruptAfterTimeLimit: 200_000, endOnFailure: true },
     );
   });
 });

@@ -5,6 +5,7 @@ import type { Service } from '../support/service.js';
 import { unique } from '../support/http.js';
 import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf } from './browser.js';
+import { Visitor, hiddenIn } from './stage.js';
 
 describe('the first minutes with an empty installation', function () {
   this.timeout(180_000);
@@ -57,5 +58,23 @@ describe('the first minutes with an empty installation', function () {
     expect(visits).to.include('Baseline').and.to.include('10 Mar 2024').and.to.include('Month 6');
     expect(await axe(page)).to.deep.equal([]);
     expect(faults).to.deep.equal([]);
+  });
+
+  it('do not let the last admin lock himself out', async () => {
+    const { run } = service;
+    const visitor = await Visitor.of(run.api, run.admin_email, run.admin_password ?? '');
+    const id = /\/console\/users\/([0-9a-f-]{36})/.exec((await visitor.get('/console/users')).text)![1]!;
+    const path = `/console/users/${id}`;
+    const { text } = await visitor.get(path);
+    const version = { shown_version: hiddenIn(text, 'shown_version') };
+    for (const [at, fields] of [
+      [`${path}/status`, { status: 'inactive' }],
+      [path, { role: 'researcher' }],
+    ] as const) {
+      const refused = await visitor.post(path, at, { ...version, ...fields });
+      expect(refused.status, at).to.equal(409);
+      expect(refused.text, at).to.include('This is the last active admin');
+    }
+    expect((await visitor.get('/console/users')).status).to.equal(200);
   });
 });

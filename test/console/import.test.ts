@@ -63,7 +63,6 @@ describe('the console’s import of participants', function () {
     const study = await stage.study();
     const { page, faults } = await openConsole(browser, `/console/studies/${study.id}/import`);
     await signIn(page, await emailOf(study));
-    expect(await axe(page)).to.deep.equal([]);
     const script = '<script>alert(1)</script>';
     const file = fileOf('people.csv', `${HEADER}A1,,,en,\nA2,,,de,\nA3,,NOWHERE,en,${script}\n`);
     await ((await page.$('[name=file]')) as ElementHandle<HTMLInputElement>).uploadFile(file);

@@ -46,7 +46,6 @@ describe('the console’s pages of members and sites', function () {
     await signIn(page, run.admin_email, run.admin_password ?? '');
     await submit(page, `a[href="/console/studies/${study.id}/members"]`);
     expect(await textOf(page, 'main')).to.include('Nobody is assigned yet');
-    expect(await axe(page)).to.deep.equal([]);
     await submit(page, 'main button.primary');
     expect(await textOf(page, '.error')).to.include('Fill this in.');
     await fill(page, { email: 'nobody@example.org' });
@@ -66,7 +65,6 @@ describe('the console’s pages of members and sites', function () {
       site_ids: [berlin.id, elsewhere.id].sort(),
     });
     await submit(page, `a[href$="/members/${id}"]`);
-    expect(await axe(page)).to.deep.equal([]);
     await page.select('[name=role]', 'investigator');
     await page.click(`[name=site_ids][value="${berlin.id}"]`);
     await submit(page, 'section.card button.primary');
@@ -164,9 +162,7 @@ describe('the console’s pages of members and sites', function () {
     );
     const scripted = await openConsole(browser, list);
     await signIn(scripted.page, email);
-    expect(await axe(scripted.page)).to.deep.equal([]);
     await submit(scripted.page, `a[href^="${list}/"][aria-label]`);
-    expect(await axe(scripted.page)).to.deep.equal([]);
     await fill(scripted.page, { timezone: 'America/New_York' });
     await scripted.page.select('[name=status]', 'inactive');
     await submit(scripted.page, 'main button.primary');
@@ -181,7 +177,6 @@ describe('the console’s pages of members and sites', function () {
     const { page } = await openConsole(browser, '/console/studies/new');
     await signIn(page, email);
     await submit(page, 'a[href="/console/studies/create"]');
-    expect(await axe(page)).to.deep.equal([]);
     const code = unique('NEW');
     await fill(page, { study_code: code, study_name: SCRIPT, timezone: 'Nowhere' });
     await submit(page, 'main button.primary');

@@ -55,7 +55,6 @@ describe('the console’s page of a participant', function () {
     for (const tab of ['timeline', 'schedule', 'date', 'facts', 'sessions', 'messages']) {
       await page.goto(`${browser.base}${at(person, tab)}`);
       expect(await textOf(page, '.tabs [aria-current]')).not.to.equal('');
-      expect(await axe(page), tab).to.deep.equal([]);
     }
     await page.goto(`${browser.base}${at(person)}`);
     expect(await textOf(page, 'main'))

@@ -34,7 +34,6 @@ describe('the console’s list of participants', function () {
     expect(await textOf(page, '.empty')).to.include('Enroll the first one');
     expect(await axe(page)).to.deep.equal([]);
     await submit(page, `a[href="/console/studies/${empty.id}/enroll"]`);
-    expect(await axe(page)).to.deep.equal([]);
     const code = unique('P');
     await fill(page, { participant_code: code, timezone: 'Mars/Base' });
     await page.select('[name=site_code]', 'GRZ');
@@ -78,7 +77,6 @@ describe('the console’s list of participants', function () {
     const other = await study.person();
     const { page } = await openConsole(browser, '/console/participants');
     await signIn(page, email);
-    expect(await axe(page)).to.deep.equal([]);
     for (const [asked, inAddress] of [
       [participant_code!, true],
       [external_id!, true],

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { asMuchAs } from '../support/in-full.js';
 import { faultsOf } from './checker.js';
 import { observe } from './observe.js';
 import { chaosRun } from './run.js';
@@ -18,7 +19,7 @@ describe('Whole lives of participants while API, worker, PostgreSQL and Temporal
         clients: 6,
         apis: 1,
         workers: 1,
-        chaosSeconds: 15,
+        chaosSeconds: asMuchAs(10, 15),
         say: (line) => lines.push(line),
       },
       async ({ ledger, faults }, stage, setting) => {

@@ -5,10 +5,13 @@ import { brokenInvariants } from '../anchor/invariants.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import type { Http } from '../support/http.js';
+import { asMuchAs } from '../support/in-full.js';
 import { startService, until } from '../support/service.js';
 import type { RunJson, Service } from '../support/service.js';
 
-const ENROLLMENTS = 50;
+const ENROLLMENTS = asMuchAs(24, 50);
+/** After so many acknowledgements the first part is killed, after as many again the next one. */
+const BETWEEN_KILLS = Math.floor(ENROLLMENTS * 0.55);
 const AT_ONCE = 6;
 const VICTIMS = ['worker', 'api', 'postgres', 'temporal'] as const;
 
@@ -97,7 +100,7 @@ describe('a service whose parts are killed in the middle of its work', function 
     );
     const killing = (async () => {
       for (const [i, name] of VICTIMS.entries()) {
-        await until(() => acknowledged >= (i + 1) * 27, {
+        await until(() => acknowledged >= (i + 1) * BETWEEN_KILLS, {
           timeout: 120_000,
           interval: 10,
           what: `enrollments before ${name} is killed`,

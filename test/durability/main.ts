@@ -4,11 +4,13 @@
  * `-- --temporal postgres`: on the Temporal server of production, with a PostgreSQL of its own, which dies as well.
  * `-- --kills N`: acknowledged facts, each read back after API or PostgreSQL were killed.
  * `-- --upgrade-from REVISION`: the programs of an earlier release are brought up to this one under traffic.
+ * `-- --in-full`: the tests of `npm test` that have a long form, in it.
  */
 import { parseArgs } from 'node:util';
 import { cleanUp } from '../support/service.js';
 import { countsOf } from './ledger.js';
 import { BRISK, STEADY } from './faults.js';
+import { runInFull } from './in-full.js';
 import { killRun } from './kills.js';
 import { chaosRun } from './run.js';
 import { upgradeRun } from './upgrade-run.js';
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     pace: { type: 'string', default: 'steady' },
     temporal: { type: 'string', default: 'embedded' },
     quiet: { type: 'boolean', default: false },
+    'in-full': { type: 'boolean', default: false },
   },
 });
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -44,6 +47,7 @@ process.once('SIGINT', () => {
 process.once('SIGTERM', () => {
   void cleanUp().then(() => process.exit(143));
 });
+if (values['in-full']) process.exit((await runInFull()) ? 0 : 1);
 let failed = 0;
 try {
   const from = values['upgrade-from'];

@@ -8,7 +8,7 @@ import { SmallDisk } from '../support/small-disk.js';
 import { until } from '../support/until.js';
 
 /** What is left when the traffic begins. */
-const ROOM = 2 * 1024 * 1024;
+const ROOM = 1024 * 1024;
 const CLIENTS = 8,
   REFUSALS = 12,
   MOST = 1_500;

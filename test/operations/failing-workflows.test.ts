@@ -35,6 +35,16 @@ const SERVERS: Record<string, ClusterOptions> = {
   'that of production': { temporal: 'postgres' },
 };
 
+const quiet = () => undefined;
+const silent = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
+let bundle: ReturnType<typeof bundleWorkflowCode> | undefined;
+/** The workflows of another release, bundled once for all servers. */
+const otherRelease = () =>
+  (bundle ??= bundleWorkflowCode({
+    workflowsPath: join(root, 'test', 'replay', 'incompatible.ts'),
+    logger: silent,
+  }));
+
 for (const [server, options] of Object.entries(SERVERS)) {
   describe(`A workflow whose task fails again and again (Temporal: ${server})`, function failing() {
     this.timeout(900_000);
@@ -55,10 +65,7 @@ for (const [server, options] of Object.entries(SERVERS)) {
 
     /** A worker of another release works on the service's own task queue instead of the service's. */
     const underOtherRelease = async <T>(work: () => Promise<T>): Promise<T> => {
-      const { code } = await bundleWorkflowCode({
-        workflowsPath: join(root, 'test', 'replay', 'incompatible.ts'),
-        logger: silent,
-      });
+      const { code } = await otherRelease();
       await cluster.member('worker1').stop();
       const connection = await NativeConnection.connect({ address: cluster.run.temporal });
       try {
@@ -195,6 +202,3 @@ for (const [server, options] of Object.entries(SERVERS)) {
     });
   });
 }
-
-const quiet = () => undefined;
-const silent = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };

@@ -2,8 +2,6 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
 import { Cluster } from '../support/cluster.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
 import { until } from '../support/until.js';
 
 interface Detailed {
@@ -11,42 +9,7 @@ interface Detailed {
   dependencies: { worker: { status: string; detail?: string; known?: number; silent?: number } };
 }
 
-describe('A worker that is frozen', function () {
-  this.timeout(180_000);
-  let started: Service;
-  before(async () => {
-    started = await startService();
-  });
-  after(() => started?.stop());
-
-  const detailed = async (): Promise<Detailed> =>
-    (await (await fetch(`${started.run.api}/api/health/detailed`)).json()) as Detailed;
-  const becomes = (status: string) =>
-    until(
-      async () => {
-        const health = await detailed();
-        expect(health.dependencies.worker.status).to.equal(status);
-        return health;
-      },
-      { what: `the worker to be ${status}`, timeout: 45_000, interval: 500 },
-    );
-
-  it('is down by its last sign of life, while its process is there, and ok again when it goes on', async () => {
-    await becomes('ok');
-    const pid = started.run.pids.worker!;
-    process.kill(pid, 'SIGSTOP');
-    try {
-      const health = await becomes('down');
-      expect(health.status).to.equal('down');
-      expect(health.dependencies.worker.detail).to.match(/^no worker has shown a sign of life for \d+ seconds$/);
-    } finally {
-      process.kill(pid, 'SIGCONT');
-    }
-    await becomes('ok');
-  });
-});
-
-describe('One of two workers that is frozen', function () {
+describe('Workers that are frozen', function () {
   this.timeout(240_000);
   const METRICS_TOKEN = 'a-metrics-token-of-operators.0123456789';
   let cluster: Cluster, stage: Stage;
@@ -78,7 +41,28 @@ describe('One of two workers that is frozen', function () {
     return (await answer.text()).split('\n').filter((line) => /^workers?_/.test(line));
   };
 
-  it('is told and named until another has taken its place', async () => {
+  it('all: the service is down by their last sign of life, while their processes are there, and ok again when they go on', async () => {
+    await becomes('ok', 2, 0);
+    const workers = ['worker1', 'worker2'].map((name) => cluster.member(name));
+    await Promise.all(workers.map((worker) => worker.freeze()));
+    try {
+      const health = await until(
+        async () => {
+          const seen = await detailed();
+          expect(seen.dependencies.worker.status).to.equal('down');
+          return seen;
+        },
+        { what: 'the worker to be down', timeout: 45_000, interval: 500 },
+      );
+      expect(health.status).to.equal('down');
+      expect(health.dependencies.worker.detail).to.match(/^no worker has shown a sign of life for \d+ seconds$/);
+    } finally {
+      for (const worker of workers) worker.thaw();
+    }
+    await becomes('ok', 2, 0);
+  });
+
+  it('one of two: it is told and named until another has taken its place', async () => {
     await becomes('ok', 2, 0);
     expect(await figures()).to.deep.equal(['workers_known 2', 'workers_silent 0']);
     // Each has shown a sign since the last of them began: none has taken the place of another.

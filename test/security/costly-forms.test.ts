@@ -4,14 +4,10 @@ import { largestBody } from '../../api/http/body/limit.js';
 import { requestBody } from '../../api/http/route.js';
 import type { Route } from '../../api/http/route.js';
 import { Visitor, tokenIn } from '../console/stage.js';
-import { startApi } from '../support/api-process.js';
-import type { ApiProcess } from '../support/api-process.js';
-import { goodPassword, login, newStudy, user } from '../support/http.js';
+import { goodPassword, newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-import { mainThreadMs } from '../support/main-thread.js';
-import { service } from '../support/service.js';
+import { MOST_MS, WatchedApi } from './costly/watched-api.js';
 
-const MOST_MS = 50;
 const TRIES = 4;
 const FORM = 'application/x-www-form-urlencoded';
 /** Forms as nobody fills them in. */
@@ -24,12 +20,11 @@ const FORMS: Record<string, (bytes: number) => string> = {
 
 describe('No form of the console keeps the API from the others', function () {
   this.timeout(300_000);
-  let api: ApiProcess, reader: Visitor, researcher: Visitor, study: Loose;
+  let watched: WatchedApi | undefined, reader: Visitor, researcher: Visitor, study: Loose;
   before(async function () {
-    if (mainThreadMs(process.pid) === undefined) return this.skip();
-    const run = await service();
-    api = await startApi({ RATE_LIMIT_PER_MINUTE: '1000000', AUTH_RATE_LIMIT_PER_MINUTE: '1000000' });
-    const admin = (await login(api.url, run.admin_email, run.admin_password ?? '')).http;
+    watched = await WatchedApi.start();
+    if (!watched) return this.skip();
+    const { admin, api } = watched;
     study = await newStudy(admin);
     const visitor = async (role: 'data_manager' | 'researcher') => {
       const { email } = await user(admin, role, { study_ids: [study.id] });
@@ -39,7 +34,7 @@ describe('No form of the console keeps the API from the others', function () {
     };
     [reader, researcher] = [await visitor('data_manager'), await visitor('researcher')];
   });
-  after(() => api?.stop());
+  after(() => watched?.stop());
 
   const limits = { MAX_BODY_BYTES: 5 * 1024 * 1024, MAX_UPLOAD_BYTES: 20 * 1024 * 1024 };
   const forms = consoleRoutes.filter((route) => route.method === 'POST' && requestBody(route)?.kind === 'bytes');
@@ -60,7 +55,7 @@ describe('No form of the console keeps the API from the others', function () {
         let ms = Infinity,
           status = 0;
         for (let i = 0; i < TRIES && ms > MOST_MS; i += 1) {
-          const before = mainThreadMs(api.pid)!;
+          const before = watched!.usedMs();
           const answer = await fetch(`${by.base}${pathOf(route.path)}`, {
             method: 'POST',
             redirect: 'manual',
@@ -69,7 +64,7 @@ describe('No form of the console keeps the API from the others', function () {
           });
           await answer.arrayBuffer();
           ({ status } = answer);
-          ms = Math.min(ms, mainThreadMs(api.pid)! - before);
+          ms = Math.min(ms, watched!.usedMs() - before);
         }
         if (process.env.SHOW_COSTS) console.log(ms.toFixed(1), status, route.path, what);
         if (ms > MOST_MS || status >= 500) found.push(`${route.path}, ${what}: ${ms} ms, ${status}`);
@@ -93,6 +88,6 @@ describe('No form of the console keeps the API from the others', function () {
   it('by anybody', async () => {
     const some = ['/console/login', '/console/forgot', '/console/participants', '/console/studies/{study_id}/policy'];
     const routes = forms.filter(({ path }) => some.includes(path));
-    expect(await dear(new Visitor(api.url), routes, 64 * 1024)).to.deep.equal([]);
+    expect(await dear(new Visitor(watched!.api.url), routes, 64 * 1024)).to.deep.equal([]);
   });
 });

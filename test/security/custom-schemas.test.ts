@@ -1,40 +1,27 @@
 import { expect } from 'chai';
 import { Site } from '../assessment/stage.js';
-import { startApi } from '../support/api-process.js';
-import type { ApiProcess } from '../support/api-process.js';
-import { Http, login } from '../support/http.js';
-import { countingTurns, longestTurn } from '../support/loop-turns.js';
-import { mainThreadMs } from '../support/main-thread.js';
-import { service } from '../support/service.js';
-
-const MOST_MS = 50;
+import type { Http } from '../support/http.js';
+import { MOST_MS, WatchedApi } from './costly/watched-api.js';
 
 describe('A study’s own schema of custom tasks keeps nobody from being answered', function () {
   this.timeout(120_000);
-  let api: ApiProcess, admin: Http;
-  const counting = countingTurns();
+  let watched: WatchedApi | undefined, admin: Http;
   before(async function () {
-    if (mainThreadMs(process.pid) === undefined) return this.skip();
-    const run = await service();
-    api = await startApi({ ...counting.settings, RATE_LIMIT_PER_MINUTE: '1000000' });
-    admin = (await login(api.url, run.admin_email, run.admin_password ?? '')).http;
+    watched = await WatchedApi.start();
+    if (!watched) return this.skip();
+    ({ admin } = watched);
   });
-  after(() => api?.stop());
+  after(() => watched?.stop());
 
   /** What a module of these settings is answered in a study of this schema, and the longest turn meanwhile. */
   async function asked(schema: object, settings: object) {
     const site = await Site.open({ config: { custom_task_schema: schema } });
     const { id } = await site.battery([]);
     let answer = { status: 0, code: '' };
-    const ms = await longestTurn(
-      counting.folder,
-      api.pid,
-      async () => {
-        const { status, body } = await admin.post(`/api/batteries/${id}/modules`, { task: 'custom', settings });
-        answer = { status, code: body.code };
-      },
-      MOST_MS,
-    );
+    const ms = await watched!.longest(async () => {
+      const { status, body } = await admin.post(`/api/batteries/${id}/modules`, { task: 'custom', settings });
+      answer = { status, code: body.code };
+    });
     expect(ms).to.be.below(MOST_MS);
     return answer;
   }

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { formOf } from '../data/stage.js';
-import { login, newParticipant, newStudy, unique } from '../support/http.js';
+import { newParticipant, newStudy, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
-import { countingTurns, longestTurn } from '../support/loop-turns.js';
-import { mainThreadMs } from '../support/main-thread.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
+import { asMuchAs } from '../support/in-full.js';
+import { MOST_MS, WatchedApi } from './costly/watched-api.js';
 
-/** One piece of work keeps the event loop for so long at most. */
-const MOST_MS = 50;
 const MEGABYTE = 1024 * 1024;
+/** Of a study's document; as long as it may be is a little more than the most. */
+const DOCUMENT_MEGABYTES = asMuchAs(7.7, 18.7);
+const CONFLICT_TRIALS = asMuchAs(15_000, 40_000);
+const LIST_ROWS = asMuchAs(8_000, 20_000);
 
 interface Document {
   study: Record<string, unknown>;
@@ -19,23 +19,16 @@ interface Document {
 
 describe('However long a file is, others are answered while it is worked on', function () {
   this.timeout(300_000);
-  let service: Service, admin: Http, study: Loose, api: number;
-  const counting = countingTurns();
+  let watched: WatchedApi | undefined, admin: Http, study: Loose;
   before(async function () {
-    if (mainThreadMs(process.pid) === undefined) return this.skip();
-    service = await startService({
-      ...counting.settings,
-      RATE_LIMIT_PER_MINUTE: '1000000',
-      STATEMENT_TIMEOUT_SECONDS: '60',
-    });
-    const { run } = service;
-    admin = (await login(run.api, run.admin_email, run.admin_password ?? '')).http;
+    watched = await WatchedApi.start({ STATEMENT_TIMEOUT_SECONDS: '60' });
+    if (!watched) return this.skip();
+    ({ admin } = watched);
     study = await newStudy(admin);
-    api = service.current().pids.api!;
   });
-  after(() => service?.stop());
+  after(() => watched?.stop());
 
-  const longest = (work: () => Promise<unknown>) => longestTurn(counting.folder, api, work, MOST_MS);
+  const longest = (work: () => Promise<unknown>) => watched!.longest(work);
 
   /** A study's document of nearly so many bytes, most of them in forms. */
   async function documentOf(bytes: number): Promise<string> {
@@ -53,7 +46,7 @@ describe('However long a file is, others are answered while it is worked on', fu
   }
 
   it('the import of a full export, and the export of what was imported', async () => {
-    const content = await documentOf(18.7 * MEGABYTE);
+    const content = await documentOf(DOCUMENT_MEGABYTES * MEGABYTE);
     let imported = '';
     const most = await longest(async () => {
       const { status, body, text } = await admin.send<Loose>(
@@ -70,7 +63,7 @@ describe('However long a file is, others are answered while it is worked on', fu
       const answer = await fetch(`${admin.base}/api/exports/studies/${imported}/full`, {
         headers: { Authorization: `Bearer ${admin.token!}` },
       });
-      expect((await answer.arrayBuffer()).byteLength).to.be.greaterThan(18 * MEGABYTE);
+      expect((await answer.arrayBuffer()).byteLength).to.be.greaterThan((DOCUMENT_MEGABYTES - 0.7) * MEGABYTE);
     };
     expect(await longest(read)).to.be.below(MOST_MS);
   });
@@ -83,13 +76,13 @@ describe('However long a file is, others are answered while it is worked on', fu
     expect(status, text.slice(0, 500)).to.equal(200);
   };
   const RAW: Record<string, () => string> = {
-    numbers: () => `{"sessions":[{"trials":[${'0.30000000000000004,'.repeat(980_000)}0]}]}`,
+    numbers: () => `{"sessions":[{"trials":[${'0.30000000000000004,'.repeat(asMuchAs(330_000, 980_000))}0]}]}`,
     lists: () => `{"sessions":[{"trials":[${'[],'.repeat(990_000)}0]}]}`,
-    'texts with escapes': () => `{"sessions":[{"a":[${'"\\u0041",'.repeat(990_000)}0]}]}`,
-    'one text': () => `{"sessions":["${'ä'.repeat(9_990_000)}"]}`,
-    'one text of escaped quotes': () => `{"sessions":["${'\\"'.repeat(9_990_000)}"]}`,
-    'one text of backslashes': () => `{"sessions":["${'\\'.repeat(19_980_000)}"]}`,
-    'one text of numbered characters': () => `{"sessions":["${'\\u00e4'.repeat(3_300_000)}"]}`,
+    'texts with escapes': () => `{"sessions":[{"a":[${'"\\u0041",'.repeat(asMuchAs(330_000, 990_000))}0]}]}`,
+    'one text': () => `{"sessions":["${'ä'.repeat(asMuchAs(4_000_000, 9_990_000))}"]}`,
+    'one text of escaped quotes': () => `{"sessions":["${'\\"'.repeat(asMuchAs(4_000_000, 9_990_000))}"]}`,
+    'one text of backslashes': () => `{"sessions":["${'\\'.repeat(asMuchAs(8_000_000, 19_980_000))}"]}`,
+    'one text of numbered characters': () => `{"sessions":["${'\\u00e4'.repeat(asMuchAs(1_300_000, 3_300_000))}"]}`,
   };
   for (const [what, content] of Object.entries(RAW))
     it(`raw data that a device sends: ${what}`, async () => {
@@ -109,12 +102,16 @@ describe('However long a file is, others are answered while it is worked on', fu
   const TRIALS: Record<string, () => object[]> = {
     'as many trials as there may be': () => Array.from({ length: 50_000 }, (_, i) => trial(i)),
     'with data of their own': () =>
-      Array.from({ length: 50_000 }, (_, i) => trial(i, { response: `${'x'.repeat(180)}${i}`, at: { b: i, c: [1] } })),
-    'of many numbers in one trial': () => [trial(0, { a: Array.from({ length: 1_000_000 }, (_, i) => i + 0.1) })],
-    'of many objects in one answer': () => [
-      trial(0, { response: Array.from({ length: 900_000 }, (_, i) => ({ a: i })) }),
+      Array.from({ length: asMuchAs(15_000, 50_000) }, (_, i) =>
+        trial(i, { response: `${'x'.repeat(180)}${i}`, at: { b: i, c: [1] } }),
+      ),
+    'of many numbers in one trial': () => [
+      trial(0, { a: Array.from({ length: asMuchAs(300_000, 1_000_000) }, (_, i) => i + 0.1) }),
     ],
-    'of one text in one trial': () => [trial(0, { a: 'ä\n'.repeat(4_900_000) })],
+    'of many objects in one answer': () => [
+      trial(0, { response: Array.from({ length: asMuchAs(250_000, 900_000) }, (_, i) => ({ a: i })) }),
+    ],
+    'of one text in one trial': () => [trial(0, { a: 'ä\n'.repeat(asMuchAs(2_000_000, 4_900_000)) })],
   };
   for (const [what, trials] of Object.entries(TRIALS))
     it(`a submission ${what}`, async () => {
@@ -152,12 +149,15 @@ describe('However long a file is, others are answered while it is worked on', fu
     expect(body.errors[0]!.message).to.match(/^raw_trials\.20000\./);
   });
 
-  it('a conflict of as many trials as there may be: a list is without them, the conflict itself has them', async () => {
+  it('a conflict of many trials: a list is without them, the conflict itself has them', async () => {
     const { id } = await newParticipant(admin, study.id);
     const local = { session: unique('s'), response: unique('r') };
     const [startedAt, completedAt] = [2, 1].map((days) => new Date(Date.now() - days * 86_400_000).toISOString());
     const synced = async (rt: number) => {
-      const trials = Array.from({ length: 40_000 }, (_, i) => ({ ...trial(i, { response: `${i} of ${rt}` }), rt }));
+      const trials = Array.from({ length: CONFLICT_TRIALS }, (_, i) => ({
+        ...trial(i, { response: `${i} of ${rt}` }),
+        rt,
+      }));
       const session = { id: local.session, participantId: id, studyId: study.id, status: 'completed' };
       const { status, text } = await admin.send('POST', '/api/sync/bulk', {
         sessions: [{ ...session, startedAt, completedAt }],
@@ -175,7 +175,7 @@ describe('However long a file is, others are answered while it is worked on', fu
     expect(short.left_out).to.include('trials');
     expect(short.trials).to.equal(undefined);
     const whole = await admin.expect<Loose>(200, 'GET', `/api/studies/${study.id}/sync-conflicts/${conflict!.id}`);
-    expect((whole.local_content as { trials: unknown[] }).trials).to.have.length(40_000);
+    expect((whole.local_content as { trials: unknown[] }).trials).to.have.length(CONFLICT_TRIALS);
     const read = () =>
       fetch(`${admin.base}/api/studies/${study.id}/sync-conflicts/${conflict!.id}`, {
         headers: { Authorization: `Bearer ${admin.token!}` },
@@ -185,7 +185,7 @@ describe('However long a file is, others are answered while it is worked on', fu
   });
 
   it('the import of a list of participants', async () => {
-    const rows = Array.from({ length: 20_000 }, (_, i) => `P-${i},E-${i},,de,p${i}@example.org`);
+    const rows = Array.from({ length: LIST_ROWS }, (_, i) => `P-${i},E-${i},,de,p${i}@example.org`);
     const content = `participant_code,external_id,site_code,preferred_language,email\n${rows.join('\n')}\n`;
     const raw = await formOf(content);
     const path = `/api/studies/${study.id}/participants/import/csv?dry_run=true`;

@@ -1,33 +1,26 @@
 import { expect } from 'chai';
-import { startApi } from '../support/api-process.js';
-import type { ApiProcess } from '../support/api-process.js';
-import { login, newParticipant, newStudy, unique } from '../support/http.js';
+import type { Visitor } from '../console/stage.js';
+import { newParticipant, newStudy, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
-import { countingTurns, longestTurn } from '../support/loop-turns.js';
-import { mainThreadMs } from '../support/main-thread.js';
-import { service } from '../support/service.js';
-import { Visitor } from '../console/stage.js';
+import { asMuchAs } from '../support/in-full.js';
+import { MOST_MS, WatchedApi } from './costly/watched-api.js';
 
-/** One piece of work keeps the event loop for so long at most. */
-const MOST_MS = 50;
+/** So many of them make a list much longer than a record. */
+const CONFIGS = asMuchAs(5, 12),
+  POLICIES = asMuchAs(5, 12),
+  BATTERIES = asMuchAs(3, 6);
 
 describe('Records of megabytes keep nobody from being answered, alone and in lists', function () {
   this.timeout(300_000);
-  let api: ApiProcess, admin: Http, visitor: Visitor, study: Loose;
-  const counting = countingTurns();
+  let watched: WatchedApi | undefined, admin: Http, visitor: Visitor, study: Loose;
   before(async function () {
-    if (mainThreadMs(process.pid) === undefined) return this.skip();
-    const run = await service();
-    api = await startApi({
-      ...counting.settings,
-      RATE_LIMIT_PER_MINUTE: '1000000',
-      STATEMENT_TIMEOUT_SECONDS: '60',
-    });
-    admin = (await login(api.url, run.admin_email, run.admin_password ?? '')).http;
-    visitor = await Visitor.of(api.url, run.admin_email, run.admin_password ?? '');
+    watched = await WatchedApi.start({ STATEMENT_TIMEOUT_SECONDS: '60' });
+    if (!watched) return this.skip();
+    ({ admin } = watched);
+    visitor = await watched.visitor();
     study = await newStudy(admin);
   });
-  after(() => api?.stop());
+  after(() => watched?.stop());
 
   const parsed = async (path: string) => (await admin.expect(200, 'GET', path)) as Loose;
   /** What holds the event loop longer, of these requests. */
@@ -35,7 +28,7 @@ describe('Records of megabytes keep nobody from being answered, alone and in lis
     const found: string[] = [];
     for (const [what, send] of Object.entries(requests)) {
       if (process.env.SHOW_COSTS) console.log(what);
-      const ms = await longestTurn(counting.folder, api.pid, send, MOST_MS);
+      const ms = await watched!.longest(send);
       if (ms > MOST_MS) found.push(`${what}: ${ms.toFixed(1)} ms`);
     }
     return found;
@@ -60,7 +53,7 @@ describe('Records of megabytes keep nobody from being answered, alone and in lis
 
   it('configurations of studies', async () => {
     const word = unique('long');
-    const configs = Array.from({ length: 12 }, () => ({ long: long(), notifications: { days_before: [1] } }));
+    const configs = Array.from({ length: CONFIGS }, () => ({ long: long(), notifications: { days_before: [1] } }));
     const made: Loose[] = [];
     for (const [i, config] of configs.entries())
       made.push(await newStudy(admin, { study_code: `${word}-${i}`, study_name: word, config }));
@@ -80,7 +73,7 @@ describe('Records of megabytes keep nobody from being answered, alone and in lis
     ).to.deep.equal([]);
     // A list has what each has alone.
     const { items, total } = await parsed(`${list}&limit=2&sort=study_code`);
-    expect(total).to.equal(12);
+    expect(total).to.equal(CONFIGS);
     expect(items.map(({ config }) => (config as unknown as { long: unknown }).long)).to.deep.equal([long(), long()]);
     expect(items[0]!.config).to.deep.equal((await parsed(`/api/studies/${items[0]!.id}`)).config);
   });
@@ -111,7 +104,7 @@ describe('Records of megabytes keep nobody from being answered, alone and in lis
         })),
       },
     });
-    for (let i = 0; i < 12; i += 1) await admin.expect(200, 'POST', path, policy(i));
+    for (let i = 0; i < POLICIES; i += 1) await admin.expect(200, 'POST', path, policy(i));
     expect(
       await dear({
         versions: get(`${path}/versions`),
@@ -129,7 +122,7 @@ describe('Records of megabytes keep nobody from being answered, alone and in lis
     const word = unique('B');
     const modules = Array.from({ length: 90 }, (_, i) => ({ task: 'custom', name: `m${i}`, settings }));
     const made: Loose[] = [];
-    for (let i = 0; i < 6; i += 1) {
+    for (let i = 0; i < BATTERIES; i += 1) {
       const body = { study_id: study.id, code: `${word}-${i}`, name: word, modules };
       made.push(await admin.expect<Loose>(201, 'POST', '/api/batteries', body));
     }

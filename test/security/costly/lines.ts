@@ -1,4 +1,5 @@
 import type { Route } from '../../../api/http/route.js';
+import { asMuchAs } from '../../support/in-full.js';
 
 /** What stands before a request's body: as much of it as Node.js takes is some 16 KB. */
 export interface Line {
@@ -47,14 +48,22 @@ const HEADERS: Readonly<Record<string, readonly string[]>> = {
 /** Texts for values of a query or a path. */
 const TEXTS = ['a', '1', '0-', '-', ',', '%20', '%C3%A4', 'a@a.', 'eyJ.', '2026-01-01T', '+', '9e9', '%F0%9F%98%80'];
 
-/** One function reads them for all lists: each list is sent one in so many of the texts, all lists together all. */
+/**
+ * The same few functions read them for all routes: each parameter of a route is sent one in so many of the texts, all of
+ * them together all. One function reads these for all lists.
+ */
 const PAGING = ['skip', 'limit'];
-const ONE_IN = 4;
+const ONE_IN = asMuchAs(4, 1),
+  ONE_IN_PAGING = asMuchAs(8, 4);
+
+/** Of what every route reads alike a route is sent every second one, the next route the others. */
+export const shareOf = (lines: Record<string, Line>, turn: number): Record<string, Line> =>
+  Object.fromEntries(Object.entries(lines).filter((_, place) => (place + turn) % asMuchAs(2, 1) === 0));
 
 /** Requests without a body, each as long as it may be, each of which costs another part of the service much. */
 export function linesOf(route: Route): Record<string, Line> {
   const names = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {});
-  const lines: Record<string, Line> = {
+  const ofAnyRoute: Record<string, Line> = {
     'unknown names': { query: numbered((i) => `&k${i}=`) },
     'one unknown name, often': { query: times('&a=1') },
     'names with brackets': { query: times('&a[b][c]=1') },
@@ -62,14 +71,20 @@ export function linesOf(route: Route): Record<string, Line> {
     escapes: { query: `k=${times('%41')}` },
     'broken escapes': { query: `k=${times('%4')}` },
   };
-  for (const name of names) {
+  const lines = shareOf(ofAnyRoute, route.path.length);
+  /** Which texts' turn it is: others in another route, and for its next parameter. */
+  const isTurn = (text: number, parameter: number, oneIn: number) =>
+    (text + parameter + route.path.length) % oneIn === 0;
+  for (const [place, name] of names.entries()) {
     lines[`${name}, often`] = { query: times(`&${name}=1`) };
     for (const [turn, text] of TEXTS.entries())
-      if (!PAGING.includes(name) || (turn + route.path.length) % ONE_IN === 0)
+      if (isTurn(turn, place, PAGING.includes(name) ? ONE_IN_PAGING : ONE_IN))
         lines[`${name} of ${text}`] = { query: `&${name}=${times(text)}` };
   }
   if (names.length > 0) lines['all names, often'] = { query: times(names.map((name) => `&${name}=1,2`).join('')) };
-  if (route.path.includes('{')) for (const text of TEXTS) lines[`a path of ${text}`] = { parameter: times(text) };
+  if (route.path.includes('{'))
+    for (const [turn, text] of TEXTS.entries())
+      if (isTurn(turn, 0, ONE_IN)) lines[`a path of ${text}`] = { parameter: times(text) };
   return lines;
 }
 
