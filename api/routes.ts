@@ -31,6 +31,7 @@ import { participantImportRoutes } from './imports/participant-import.routes.js'
 import { participantRoutes } from './participants/participants.routes.js';
 import { policyRoutes } from './studies/policy.routes.js';
 import { portalLoginRoutes } from './portal/portal-logins.routes.js';
+import { startPage } from './http/start-page.routes.js';
 import { portalPages } from './portal/portal-page.routes.js';
 import { portalRoutes } from './portal/portal.routes.js';
 import { pushRoutes } from './capture/pushes.routes.js';
@@ -109,5 +110,6 @@ export function routesOf(settings: Settings): readonly Route[] {
     ? documentedRoutes
     : documentedRoutes.filter(({ path }) => !path.startsWith('/api/v1/'));
   const console = settings.ENABLE_CONSOLE ? consoleRoutes : [];
-  return [...served, ...console, ...accountPages, ...portalPages, ...documentRoutes(served), ...codecRoutes(settings)];
+  const pages = [startPage, ...console, ...accountPages, ...portalPages];
+  return [...served, ...pages, ...documentRoutes(served), ...codecRoutes(settings)];
 }

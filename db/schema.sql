@@ -618,7 +618,7 @@ CREATE INDEX domain_events_participation ON public.domain_events USING btree (pa
 CREATE INDEX domain_events_study ON public.domain_events USING btree (study_id, seq);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 CREATE TRIGGER address_events AFTER INSERT ON public.domain_events REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION address_events();
-CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.domain_events FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.domain_events FOR EACH ROW WHEN ((COALESCE(current_setting('app.erasing'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.domain_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -1836,7 +1836,7 @@ create table visit_states (
   constraint visit_states_pkey PRIMARY KEY (participant_id, seq)
 );
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
-CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.visit_states FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER insert_only BEFORE DELETE OR UPDATE ON public.visit_states FOR EACH ROW WHEN ((COALESCE(current_setting('app.erasing'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER insert_only_truncate BEFORE TRUNCATE ON public.visit_states FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE
@@ -2191,6 +2191,42 @@ begin
   delete from portal_refresh_tokens where participant_id = new.id;
   delete from calendar_feeds where participant_id = new.id;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.erase_reasons(p_id uuid, p_reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform set_config('app.erasing', 'on', true);
+  update anchor_date_history set reason = '[erased]'
+    where participant_id = p_id and reason is not null and (actor_type <> 'workflow' or event_type like 'OVERRIDE%');
+  update anchor_dates set override_reason = '[erased]' where participant_id = p_id and override_reason is not null;
+  update manual_anchor_entries set reason = '[erased]' where participant_id = p_id and reason is not null;
+  update override_requests set reason = case when reason is not null then '[erased]' end,
+      decision_reason = case when decision_reason is not null then '[erased]' end
+    where participant_id = p_id and (reason is not null or decision_reason is not null);
+  update eligibility_assessments set waiver_reason = case when waiver_reason is not null then '[erased]' end,
+      inclusion_criteria = without_notes(inclusion_criteria), exclusion_criteria = without_notes(exclusion_criteria)
+    where participant_id = p_id;
+  update sync_conflicts set reason = '[erased]' where participant_id = p_id and reason is not null;
+  -- A reason that is also one of a schedule version is the service's own.
+  update scheduled_visits set status_reason = '[erased]'
+    where participant_id = p_id and status_reason <> 'cancelled by hand'
+      and not exists (select from schedule_versions s where s.participant_id = p_id and s.supersede_reason = status_reason);
+  update visit_states set status_reason = '[erased]'
+    where participant_id = p_id and status_reason <> 'cancelled by hand'
+      and not exists (select from schedule_versions s where s.participant_id = p_id and s.supersede_reason = status_reason);
+  -- denial_reason, withdrawal_reason and others like them too.
+  update domain_events set data = data || said.erased
+    from (select e.seq, jsonb_object_agg(key, '[erased]'::text) as erased
+      from domain_events e, jsonb_each_text(e.data)
+      where e.study_id = (select study_id from participants where id = p_id) and e.participant_id = p_id and e.data->'actor'->>'type' is distinct from 'workflow'
+        and key ~ '(^|_)reason$' and value <> p_reason group by e.seq) said
+    where domain_events.seq = said.seq and study_id = (select study_id from participants where id = p_id);
+  perform set_config('app.erasing', '', true);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.export_instant(t timestamp with time zone)
@@ -2781,4 +2817,13 @@ CREATE OR REPLACE FUNCTION public.without_identity(items jsonb, named text[])
  IMMUTABLE
 AS $function$
   select coalesce(jsonb_object_agg(key, value) filter (where not is_identity(key, named)), '{}') from jsonb_each(coalesce(items, '{}'))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.without_notes(criteria jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(jsonb_object_agg(key, case when value->>'notes' is not null then value || '{"notes": "[erased]"}' else value end), '{}')
+  from jsonb_each(criteria)
 $function$;

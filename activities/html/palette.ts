@@ -49,6 +49,12 @@ export const figureColors = {
   grey: '#767b85',
 } as const;
 
+/** Colours of the cells of a heat map, from 0 to 100 % in steps of 20, and of the figures on them. */
+export const heatColors = {
+  light: { steps: ['#fdd9b5', '#f4e6da', '#deebf7', '#a5cde7', '#6baed6'], figure: '#16202b' },
+  dark: { steps: ['#75451a', '#54463d', '#34465a', '#27597d', '#1a669f'], figure: '#f4f7fa' },
+} as const;
+
 /** Where the dark theme applies by itself: paper is always light. */
 export const DARK_SCREEN = 'screen and (prefers-color-scheme: dark)';
 

@@ -1,4 +1,4 @@
-import { DARK_SCREEN, dark, figureColors } from './palette.js';
+import { DARK_SCREEN, dark, figureColors, heatColors } from './palette.js';
 import { pageStyle } from './style.js';
 import type { PageStyle } from './style.js';
 
@@ -6,14 +6,16 @@ import type { PageStyle } from './style.js';
 export const pictureThemes = ['auto', 'light', 'dark'] as const;
 export type PictureTheme = (typeof pictureThemes)[number];
 
-const grounds = { '#ffffff': dark.surface, '#f5f7f9': '#212936' };
+// The chart library fills the dots of lines with #fff.
+const grounds = { '#ffffff': dark.surface, '#fff': dark.surface, '#f5f7f9': '#212936' };
 const texts = ['#111111', '#1f2933', '#222222', '#333333', '#444444', '#4b5563', '#54555a', '#555555'];
 const quiet = new Set(['#4b5563', '#54555a', '#555555']);
-const lines = ['#e2e5ea', '#d5dade', '#dbdee4', '#cfd2d7', '#b7b9be'];
+const lines = ['#3c3c41', '#e2e5ea', '#d5dade', '#dbdee4', '#cfd2d7', '#b7b9be'];
 const figures = {
   [figureColors.blue]: '#3f97d6',
   [figureColors.vermilion]: '#ee8345',
   [figureColors.green]: '#2fb890',
+  [figureColors.orange]: '#eab04a',
   [figureColors.sky]: '#a3d5f3',
   [figureColors.purple]: '#dd9dc2',
   [figureColors.grey]: '#9aa1ad',
@@ -23,6 +25,8 @@ const figures = {
   '#b07d00': '#d9a62e',
   '#7a5195': '#b48fd0',
   '#a11d1d': '#f08a8a',
+  ...Object.fromEntries(heatColors.light.steps.map((color, i) => [color, heatColors.dark.steps[i]!])),
+  [heatColors.light.figure]: heatColors.dark.figure,
 };
 
 /** Colours of pictures on a dark ground, by those on a light one. */

@@ -1,6 +1,7 @@
 import { listNotifications } from '../../db/notifications/notifications.queries.js';
 import { anyone, withNote, portal, signedIn, staff, staffOrParticipant, outsideStudy } from '../http/access.js';
 import { accepted, noContent, reply, route, withContentTag, response, rawBody } from '../http/route.js';
+import type { FaultHandler } from '../http/route.js';
 import { Type, Uuid, listOf, paging, sorting, text, record } from '../http/common.schemas.js';
 import {
   Channel,
@@ -29,7 +30,7 @@ import {
   sendTest,
   webPushKey,
 } from './notifications.service.js';
-import { OPT_OUT_POLICY } from './opt-out-page.js';
+import { OPT_OUT_POLICY, brokenLinkPage } from './opt-out-page.js';
 import { changePreferences, preferences, unsubscribe, unsubscribePage } from './opt-outs.service.js';
 
 const tag = 'Notifications';
@@ -37,13 +38,19 @@ const Link = Type.Object({ token: text(400, 1) });
 const testing =
   'It goes to the caller’s own address; an admin’s also to the addresses of users, participants and caregivers ' +
   '(else 403 RECIPIENT_NOT_ALLOWED). Counted at the rate of logins.';
-const html = (content: string) =>
-  reply(200, content, {
+const html = (content: string, status = 200) =>
+  reply(status, content, {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': OPT_OUT_POLICY,
     'Cache-Control': 'no-store',
     'Referrer-Policy': 'no-referrer',
   });
+
+/** A person who follows the link of a message reads words; programs get the error. */
+const onLinkFault: FaultHandler = ({ fault, headers, state }) =>
+  headers.accept?.includes('text/html')
+    ? html(brokenLinkPage(headers['accept-language'], fault.status === 404 || fault.status === 422), fault.status)
+    : reply(fault.status, fault.body(state.context.requestId), { 'Content-Type': 'application/json; charset=utf-8' });
 
 export const notificationRoutes = [
   route({
@@ -231,6 +238,7 @@ export const notificationRoutes = [
     access: anyone,
     query: Link,
     responses: { 200: response(undefined, { mediaTypes: ['text/html'] }), 404: undefined },
+    onFault: onLinkFault,
     handle: async ({ services, query }) => html(await unsubscribePage(services, query.token)),
   }),
   route({
@@ -246,6 +254,7 @@ export const notificationRoutes = [
     description:
       'The person gets no more messages of the study on this channel. One click is enough for mail programs ' +
       '(RFC 8058); a second one changes nothing. A link that is not valid is 404.',
+    onFault: onLinkFault,
     handle: async ({ services, query, context }) => html(await unsubscribe(services, query.token, context)),
   }),
   route({

@@ -13,6 +13,10 @@ interface Words {
   button: string;
   done: string;
   ended: string;
+  /** About a link that names nobody. */
+  broken: { title: string; says: string };
+  /** Of any other error. */
+  later: string;
 }
 const words: Record<BuiltInLanguage, Words> = {
   en: {
@@ -21,6 +25,11 @@ const words: Record<BuiltInLanguage, Words> = {
     button: 'No more of these messages',
     done: 'Done',
     ended: 'You will get no more of these messages. You can change that at any time on your study page.',
+    broken: {
+      title: 'This link does not work',
+      says: 'It is not complete, or not valid any more. Open it in the message again, or ask your study team to end the messages.',
+    },
+    later: 'That did not work. Please try again later.',
   },
   de: {
     channels: { email: 'E-Mail', sms: 'SMS', push: 'Push-Nachricht' },
@@ -28,6 +37,11 @@ const words: Record<BuiltInLanguage, Words> = {
     button: 'Keine dieser Nachrichten mehr',
     done: 'Erledigt',
     ended: 'Sie bekommen keine dieser Nachrichten mehr. Auf Ihrer Seite der Studie können Sie das jederzeit ändern.',
+    broken: {
+      title: 'Dieser Link funktioniert nicht',
+      says: 'Er ist nicht vollständig oder nicht mehr gültig. Öffnen Sie ihn noch einmal in der Nachricht, oder bitten Sie Ihr Studienteam, die Nachrichten zu beenden.',
+    },
+    later: 'Das hat nicht funktioniert. Bitte versuchen Sie es später noch einmal.',
   },
   es: {
     channels: { email: 'correo electrónico', sms: 'SMS', push: 'notificación' },
@@ -35,6 +49,11 @@ const words: Record<BuiltInLanguage, Words> = {
     button: 'No recibir más estos mensajes',
     done: 'Hecho',
     ended: 'No recibirá más estos mensajes. Puede cambiarlo en cualquier momento en su página del estudio.',
+    broken: {
+      title: 'Este enlace no funciona',
+      says: 'No está completo o ya no es válido. Ábralo otra vez en el mensaje o pida a su equipo del estudio que no le envíe más mensajes.',
+    },
+    later: 'No ha funcionado. Inténtelo de nuevo más tarde.',
   },
   fr: {
     channels: { email: 'e-mail', sms: 'SMS', push: 'notification' },
@@ -42,6 +61,11 @@ const words: Record<BuiltInLanguage, Words> = {
     button: 'Ne plus recevoir ces messages',
     done: 'C’est fait',
     ended: 'Vous ne recevrez plus ces messages. Vous pouvez changer cela à tout moment sur votre page de l’étude.',
+    broken: {
+      title: 'Ce lien ne fonctionne pas',
+      says: 'Il n’est pas complet ou n’est plus valable. Ouvrez-le encore une fois dans le message, ou demandez à votre équipe de l’étude d’arrêter les messages.',
+    },
+    later: 'Cela n’a pas fonctionné. Veuillez réessayer plus tard.',
   },
 };
 
@@ -76,6 +100,13 @@ export function endedPage(study: ShownStudy): string {
       <p>{say.ended}</p>
     </>,
   );
+}
+
+/** The page of a link that can't be followed, in the browser's language: the link names nobody. */
+export function brokenLinkPage(acceptLanguage: string | undefined, isBroken: boolean): string {
+  const language = builtInLanguage(acceptLanguage?.split(/[,;]/)[0]?.trim());
+  const { broken, later } = words[language];
+  return page(language, broken.title, <p>{isBroken ? broken.says : later}</p>);
 }
 
 function spoken(study: ShownStudy) {

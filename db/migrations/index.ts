@@ -79,6 +79,7 @@ import * as reportDocuments from './0095-report-documents.js';
 import * as visitsOfAStudy from './0096-visits-of-a-study.js';
 import * as policyTrials from './0097-policy-trials.js';
 import * as repeatedHour from './0098-repeated-hour.js';
+import * as erasedReasons from './0103-erased-reasons.js';
 
 export interface SqlMigration {
   name: string;
@@ -168,5 +169,6 @@ export const migrations: readonly SqlMigration[] = [
   visitsOfAStudy,
   policyTrials,
   repeatedHour,
+  erasedReasons,
 ];
 export const latestRevision = migrations.at(-1)!.name;

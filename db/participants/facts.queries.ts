@@ -47,6 +47,8 @@ export interface FactRow {
     reopened_facts: string | null;
     cancelled_facts: string | null;
     current_schedule_version_id: string | null;
+    /** The participant was reinstated, and no schedule version is from afterwards. */
+    is_to_continue: boolean;
     updated_at: string;
   };
   consents: { id: string; consent_version_id: string | null; status: string; signed_at: string | null }[];
@@ -103,7 +105,10 @@ select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.s
       'source_ref', a.source_ref,
     'status', a.status, 'is_override', a.is_override, 'override_at', ${iso('a.override_at')}, 'version', a.version,
       'reopened', a.reopened, 'reopened_facts', a.reopened_facts, 'cancelled_facts', a.cancelled_facts,
-    'current_schedule_version_id', a.current_schedule_version_id, 'updated_at', ${iso('a.updated_at')}) as anchor,
+    'current_schedule_version_id', a.current_schedule_version_id,
+    'is_to_continue', p.reinstated_at is not null and not exists (select from schedule_versions v
+      where v.participant_id = p.id and v.generated_at >= p.reinstated_at),
+    'updated_at', ${iso('a.updated_at')}) as anchor,
   coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'consent_version_id', c.consent_version_id, 'status',
     c.status, 'signed_at', ${iso('c.signed_at')}) order by c.created_at, c.id)
     from consents c where c.participant_id = p.id), '[]') as consents,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { anchorState } from '../../workflows/contract.js';
+import { anchorState, reinstated } from '../../workflows/contract.js';
 import { addDays } from '../../workflows/domain/util/dates.js';
 import { unique } from '../support/http.js';
 import { until } from '../support/until.js';
@@ -109,6 +109,21 @@ describe('A withdrawal that is taken back', function () {
     await stage.admin.expect(200, 'POST', `/api/participants/${person.id}/erase`, { reason: 'asked for' });
     const erased = await reinstate(person);
     expect([erased.status, erased.body.code]).to.deep.equal([409, 'PARTICIPANT_ERASED']);
+  });
+
+  it('a signal alone, or one more of it, reinstates nobody: the schedule stays', async () => {
+    const enrolled = await study.person();
+    await enrolled.set(DAY);
+    const back = await withdrawn();
+    expect((await reinstate(back)).status).to.equal(200);
+    await until(async () => (await back.versions()).length === 2, { what: 'the schedule to continue' });
+    for (const person of [enrolled, back]) {
+      const before = await person.versions();
+      for (let i = 0; i < 2; i++) await stage.handle(person.id).signal(reinstated);
+      // The workflow takes one message after the other: this one comes last.
+      expect((await person.post('/evaluate')).body).to.include({ result: 'unchanged' });
+      expect(await person.versions()).to.deep.equal(before);
+    }
   });
 
   it('a withdrawal and its end, one right after the other, leave one running workflow and a new version each time', async () => {

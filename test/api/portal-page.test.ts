@@ -58,6 +58,7 @@ describe('the participant’s page, in a browser', function () {
     const ida = await participant('de-AT');
     await site.visit({ participant_id: ida.id, name: 'Woche 4' });
     await site.visit({ participant_id: ida.id, name: 'Woche 8' }, [20, 24]);
+    await site.visit({ participant_id: ida.id, name: `Nachuntersuchung${'s'.repeat(150)}termin` }, [30, 34]);
     const { page, outside, faults } = await open(`/portal?token=${await sendLink(site.http, ida.id)}`);
     expect(page.url()).to.equal(`${run.api}/portal`);
     await page.click('#enter');

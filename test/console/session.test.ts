@@ -36,6 +36,13 @@ describe('logins of the console', function () {
     }
   });
 
+  it('are found from the address alone, by a person', async () => {
+    const at = (accept: string) => fetch(`${base}/`, { redirect: 'manual', headers: { accept } });
+    const person = await at('text/html,application/xhtml+xml,*/*;q=0.8');
+    expect([person.status, person.headers.get('location')]).to.deep.equal([303, '/console']);
+    expect((await at('*/*')).status, 'a program has the wrong address').to.equal(404);
+  });
+
   it('answer a wrong password as a page, keep the email, and lock as the API does', async () => {
     const { email } = await person();
     const visitor = new Visitor(base);

@@ -202,6 +202,22 @@ export const dataGuards: readonly Guard[] = [
     title: 'an erasure clears what was kept beside the messages',
   },
   {
+    refuses: 'what staff wrote about a participant who was erased',
+    file: 'db/participants/erasure.queries.ts',
+    text: `await execute(tx, 'select erase_reasons($1, $2)', [input.id, input.reason]);`,
+    without: '',
+    test: 'test/api/erasure.test.ts',
+    title: 'removes what staff wrote about the person, and keeps what the service wrote',
+  },
+  {
+    refuses: 'a reinstatement by a signal alone',
+    file: 'activities/anchor/commands/execute-command.ts',
+    text: `command.kind === 'reinstated' && snapshot.row.anchor.is_to_continue`,
+    without: `command.kind === 'reinstated'`,
+    test: 'test/anchor/reinstatement.test.ts',
+    title: 'a signal alone, or one more of it, reinstates nobody: the schedule stays',
+  },
+  {
     refuses: 'results of which nobody knows who opened the session',
     file: 'api/assessment/sessions/sessions-opened.ts',
     text: 'opened_by_id: session.started_by_id,',

@@ -169,6 +169,21 @@ describe('Reminders are sent', function sending() {
       [`?token=${link.searchParams.get('token')!}x`, 404],
     ] as const)
       expect((await click(search)).status).to.equal(status);
+    // A mail program cut the link off: a person reads words, a program the error.
+    for (const [search, status] of [
+      [link.search.slice(0, -4), 404],
+      ['', 422],
+    ] as const) {
+      const cut = await fetch(`${link.origin}${link.pathname}${search}`, {
+        headers: { accept: 'text/html,*/*;q=0.8', 'accept-language': 'de-AT,en;q=0.5' },
+      });
+      const said = await cut.text();
+      expect([cut.status, cut.headers.get('content-type')], said).to.deep.equal([status, 'text/html; charset=utf-8']);
+      expect(said).to.include('<html lang="de"').and.include('Dieser Link funktioniert nicht');
+      expect((await reader.get(`${link.pathname}${search}`)).body.code).to.equal(
+        status === 404 ? 'NOT_FOUND' : 'VALIDATION_FAILED',
+      );
+    }
     const visit = await desk.visit(who, tomorrow(), { name: 'Visit 2' });
     const rows = await desk.sweep(async () => {
       const found = (await desk.of(who, `&visit_id=${visit.id}`)).filter(({ days_before }) => days_before === 1);

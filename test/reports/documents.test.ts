@@ -299,6 +299,30 @@ describe('Plots of a study', function () {
     ).to.have.length(5);
   });
 
+  it('a dark plot has a dark colour for each light one', async () => {
+    const plots = `/api/reports/studies/${world.study}/plots`;
+    const course = `&participant_id=${world.people[0]!.id}`;
+    for (const [name, more] of [
+      ['enrollment', ''],
+      ['completion', ''],
+      ['adherence', ''],
+      ['metrics', ''],
+      ['course', course],
+    ] as const) {
+      const { status, text } = await world.http.get(`${plots}/${name}.svg?theme=dark${more}`);
+      expect(status, name).to.equal(200);
+      const [style, picture] = [
+        /<style[^>]*>([^]*?)<\/style>/.exec(text)![1]!,
+        text.replace(/<style[^]*?<\/style>/, ''),
+      ];
+      const used = [...picture.matchAll(/ (fill|stroke)="([^"]+)"/g)].map(([, part, value]) => `[${part}="${value}"]`);
+      // Black has no area: clips, and lines.
+      const drawn = [...new Set(used)].filter((rule) => !/"(none|transparent|#000|rgb\(0,0,0\))"/.test(rule));
+      const kept = drawn.filter((rule) => !style.includes(rule));
+      expect(kept, `${name}: these colours are those of the light theme`).to.deep.equal([]);
+    }
+  });
+
   it('each window and site of the heat map has its name, however long; what is too long is cut, not left out', async () => {
     const wide = await World.open();
     try {

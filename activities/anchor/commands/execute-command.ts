@@ -82,13 +82,14 @@ function decide(context: CommandContext, command: AnchorCommand): CommandOutcome
         : reevaluate(context, command.message);
     case 'resume':
       return isWithdrawn(snapshot) || snapshot.facts.anchor.reopened ? unchanged : reevaluate(context, command.message);
+    case 'reinstated':
     case 'sources_changed':
     case 'day_came':
-      return isWithdrawn(snapshot) || isReopenedAndUnchanged(snapshot.policy, snapshot.facts)
-        ? unchanged
-        : reevaluate(context, command.message);
-    case 'reinstated':
-      return isWithdrawn(snapshot) ? unchanged : reinstate(context, command.message);
+      if (isWithdrawn(snapshot)) return unchanged;
+      // Without a reinstatement its message only says that something may have changed.
+      if (command.kind === 'reinstated' && snapshot.row.anchor.is_to_continue)
+        return reinstate(context, command.message);
+      return isReopenedAndUnchanged(snapshot.policy, snapshot.facts) ? unchanged : reevaluate(context, command.message);
     case 'evaluate':
       return evaluateAsked(context, command.message);
     case 'remind':

@@ -3,7 +3,7 @@ import type { MetricCourse } from '../../../db/reports/participant.queries.js';
 import type { TaskReport } from '../../../db/reports/study.queries.js';
 import { PLAUSIBLE_LIMIT } from '../../../workflows/domain/assessment/quality.js';
 import { rangeOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
-import { figureColors } from '../../../activities/html/palette.js';
+import { figureColors, heatColors } from '../../../activities/html/palette.js';
 import type { Plot } from './data.js';
 import { BOLD } from './fonts.js';
 import type { Locale } from './words.js';
@@ -21,8 +21,6 @@ const color = {
   ...figureColors,
   band: '#d6e8f3',
   ink: '#222222',
-  // On a cell of the heat map, which is light in each theme.
-  onCell: '#16202b',
 };
 const WIDTH = 720;
 /** The most informative metrics of a task, in this order. */
@@ -244,15 +242,18 @@ function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: 
         axisLabel: { ...axis.axisLabel, ...every, ...(oblique ? { rotate: 45, width: 75 } : { width: room }) },
       },
       yAxis: { type: 'category', data: sites, ...axis, axisLabel: { ...axis.axisLabel, ...every, width: 95 } },
+      // In steps: a dark picture has another colour for each (activities/html/picture-theme.ts).
       visualMap: {
-        min: 0,
-        max: 100,
+        type: 'piecewise',
         orient: 'horizontal',
         left: 'center',
         bottom: 0,
-        formatter: (value: number) => `${Math.round(value)} %`,
-        text: ['100 %', '0 %'],
-        inRange: { color: ['#fdd9b5', '#deebf7', '#6baed6'] },
+        itemGap: 18,
+        textStyle: { color: color.ink, fontSize: 11 },
+        pieces: heatColors.light.steps.map((step, i) => {
+          const [low, high] = [i * 20, i === 4 ? 100 : i * 20 + 19];
+          return { min: low, max: high, label: `${low}–${high} %`, color: step };
+        }),
       },
       series: [
         {
@@ -261,7 +262,7 @@ function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: 
           label: {
             show: windows.length <= 16,
             formatter: ({ value }: { value: number[] }) => `${value[2]}`,
-            color: color.onCell,
+            color: heatColors.light.figure,
           },
           itemStyle: { borderColor: '#ffffff', borderWidth: 1 },
         },
