@@ -32,8 +32,8 @@ export interface OfflineSession {
   content_hash: string;
   /** Hash of the fields that stay the same during a session: time zone, language and device may change. */
   start_hash: string;
-  /** The same hash as written by releases before 0060, with these fields. */
-  former_start_hash: string;
+  /** The same hash as written by releases before 0060, with these fields. Few sessions are compared by it. */
+  former_start_hash: () => string;
 }
 export interface SyncParticipant {
   id: string;
@@ -227,7 +227,7 @@ function badTimes(session: OfflineSession, now: number): SyncDecision | undefine
 }
 
 const startsAlike = (session: OfflineSession, known: KnownSession): boolean =>
-  known.start_hash === session.start_hash || known.start_hash === session.former_start_hash;
+  known.start_hash === session.start_hash || known.start_hash === session.former_start_hash();
 
 /** An unfinished session that has ended since, or an abandoned one that was finished after all. */
 const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
@@ -357,23 +357,26 @@ export const NOT_OF_START = {
   deviceId: null,
 } as const;
 
-/** A session's content from a device; `syncStatus` and `syncAttempts` are not content. */
+/**
+ * A session's content from a device; `syncStatus` and `syncAttempts` are not content. In the order of its canonical
+ * form: it is hashed twice.
+ */
 export const sessionContent = (
   session: Omit<
     OfflineSession,
     'content_hash' | 'start_hash' | 'former_start_hash' | 'started_ms' | 'completed_ms' | 'local_date'
   >,
 ): Record<string, unknown> => ({
-  id: session.local_id,
-  participantId: session.participant_id,
-  studyId: session.study_id,
-  status: session.status,
-  startedAt: session.started_at,
-  completedAt: session.completed_at,
-  visitId: session.visit_id,
   batteryId: session.battery_id,
   batteryVersion: session.battery_version,
-  language: session.language,
-  timezone: session.timezone,
+  completedAt: session.completed_at,
   deviceId: session.device_id,
+  id: session.local_id,
+  language: session.language,
+  participantId: session.participant_id,
+  startedAt: session.started_at,
+  status: session.status,
+  studyId: session.study_id,
+  timezone: session.timezone,
+  visitId: session.visit_id,
 });
