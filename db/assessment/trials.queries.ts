@@ -1,5 +1,5 @@
 import { booleans, doubles, instants, integers } from '../client/sets/binary-arrays.js';
-import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
+import { toPlainArray, toTextArray, linesAt } from '../client/sets/text-arrays.js';
 import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
@@ -102,12 +102,12 @@ function valuesOf(rows: readonly Chunk[]): unknown[] {
     return false;
   });
   return [
-    rows.map(({ set }) => set.session_id),
+    toPlainArray(rows.map(({ set }) => set.session_id)),
     rows.map(({ set }) => set.task),
-    rows.map(({ from }) => from / CHUNK),
-    rows.map(({ set }) => set.study_id),
-    rows.map(({ trials }) => trials),
-    rows.map(({ first }) => first),
+    toPlainArray(rows.map(({ from }) => from / CHUNK)),
+    toPlainArray(rows.map(({ set }) => set.study_id)),
+    toPlainArray(rows.map(({ trials }) => trials)),
+    toPlainArray(rows.map(({ first }) => first)),
     toTextArray(data),
     integers(all.map(({ trial_index }) => trial_index)),
     doubles(all.map(({ rt }) => rt)),

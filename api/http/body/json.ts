@@ -194,12 +194,23 @@ function refuseInexact(value: unknown, place: Place, perItem: PerItemFields | un
 const HUGE_DIGITS = 200;
 const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
-interface Outline {
+interface Numbers {
+  huge: boolean;
+  precise: boolean;
+}
+/**
+ * At most one number is between two signs; it is checked if it could have many digits. Not a function within `outline`:
+ * the engine would compile that for each body anew.
+ */
+function lookAtNumber(found: Numbers, source: string, from: number, to: number): void {
+  if (to - from > HUGE_DIGITS) found.huge = true;
+  if (!found.precise && to - from >= 16) found.precise = LONG_NUMBER.test(source.slice(from, to));
+}
+
+interface Outline extends Numbers {
   deep: boolean;
   many: boolean;
   wide: boolean;
-  huge: boolean;
-  precise: boolean;
   /** Values, and objects, lists and texts once more. */
   values: number;
 }
@@ -212,14 +223,8 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
     next = slice,
     values = 1,
     parts = 0,
-    wide = false,
-    huge = false,
-    precise = false;
-  // At most one number is between two of these signs; it is checked if it could have many digits.
-  const look = (from: number, to: number): void => {
-    if (to - from > HUGE_DIGITS) huge = true;
-    if (!precise && to - from >= 16) precise = LONG_NUMBER.test(source.slice(from, to));
-  };
+    wide = false;
+  const numbers: Numbers = { huge: false, precise: false };
   // For each level: whether it is an object, and the number of its fields.
   const isObject = new Uint8Array(depth + 1);
   const fields = new Int32Array(depth + 1);
@@ -241,28 +246,28 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
       last = i;
       // Names of fields recur, and are not counted.
       if (source.charCodeAt(i + 1) !== 58 && ++parts > most.parts)
-        return { deep: false, many: false, wide: true, huge, precise, values: values + parts };
+        return { deep: false, many: false, wide: true, ...numbers, values: values + parts };
     } else if (c === 44 || c === 123 || c === 91 || c === 125 || c === 93) {
-      look(last, i);
+      lookAtNumber(numbers, source, last, i);
       last = i;
       if (c === 123 || c === 91) {
-        if (++level > depth) return { deep: true, many: false, wide: false, huge, precise, values: values + parts };
+        if (++level > depth) return { deep: true, many: false, wide: false, ...numbers, values: values + parts };
         isObject[level] = c === 123 ? 1 : 0;
         fields[level] = 1;
         parts++;
       } else if (c !== 44) level--;
       else if (isObject[level] === 1 && ++fields[level]! > most.fields) wide = true;
       if ((c === 44 || level > 1) && ++values > most.values)
-        return { deep: false, many: true, wide: false, huge, precise, values: values + parts };
+        return { deep: false, many: true, wide: false, ...numbers, values: values + parts };
       if (wide || parts > most.parts)
-        return { deep: false, many: false, wide: true, huge, precise, values: values + parts };
-    } else if ((c === 101 || c === 69) && !huge) {
+        return { deep: false, many: false, wide: true, ...numbers, values: values + parts };
+    } else if ((c === 101 || c === 69) && !numbers.huge) {
       LONG_EXPONENT.lastIndex = i;
-      huge = LONG_EXPONENT.test(source);
+      numbers.huge = LONG_EXPONENT.test(source);
     }
   }
-  look(last, source.length);
-  return { deep: false, many: false, wide: false, huge, precise, values: values + parts };
+  lookAtNumber(numbers, source, last, source.length);
+  return { deep: false, many: false, wide: false, ...numbers, values: values + parts };
 }
 
 function unstorable(path: string, code: string, sentence: string) {
