@@ -66,7 +66,7 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
     limits: { lockMs: settings.REQUEST_TIMEOUT_SECONDS * 1000, statementMs: settings.STATEMENT_TIMEOUT_SECONDS * 1000 },
   });
   const redis = settings.REDIS_URL
-    ? openRedis(settings.REDIS_URL, (error) =>
+    ? await openRedis(settings.REDIS_URL, (error) =>
         log.warn({ code: (error as { code?: unknown }).code }, 'redis is not reached'),
       )
     : undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { nowMs } from '../../db/client/clock.js';
 import { takePoints } from '../../db/operations/rate-limits.queries.js';
@@ -187,9 +187,14 @@ export function rateLimits(settings: Settings, database: Database, redis: Redis 
   };
 }
 
-/** A Redis connection that fails at once while Redis is away, so that requests do not queue for it. */
-export function openRedis(url: string, onError: (error: Error) => void): Redis {
-  const redis = new Redis(url, {
+/**
+ * A Redis connection that fails at once while Redis is away, so that requests do not queue for it. Its package is only
+ * loaded for it: the package has a class of texts of its own, and with one the engine works on every text of the process
+ * several times slower (test/runtime/fast-texts.test.ts).
+ */
+export async function openRedis(url: string, onError: (error: Error) => void): Promise<Redis> {
+  const { Redis: Connection } = await import('ioredis');
+  const redis = new Connection(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     retryStrategy: (times) => Math.min(times * 200, 2000),

@@ -1,7 +1,6 @@
 import { sessionStatus } from '../scheduling/effective-status.js';
 import { execute, prepared } from '../client/query.js';
-import { insertRows } from '../client/sets/bulk-insert.js';
-import { linesAt, toTextArray } from '../client/sets/text-arrays.js';
+import { linesAt, toPlainArray, toTextArray } from '../client/sets/text-arrays.js';
 import type { Tx } from '../client/database.js';
 
 export interface ParticipantRef {
@@ -287,37 +286,44 @@ export interface OfflineSessionRow extends Omit<LocalSessionRow, 'status' | 'sta
   quality_flags: readonly object[];
   started_by_id: string | null;
 }
+const SESSION_TYPES = {
+  id: 'uuid',
+  study_id: 'uuid',
+  site_id: 'uuid',
+  participant_id: 'uuid',
+  visit_id: 'uuid',
+  battery_id: 'integer',
+  battery_version: 'integer',
+  language: 'text',
+  status: 'text',
+  local_id: 'text',
+  device_id: 'text',
+  clock_skew_ms: 'bigint',
+  quality_flags: 'jsonb',
+  content_hash: 'text',
+  start_hash: 'text',
+  started_by_id: 'uuid',
+  started_at: 'timestamptz',
+  expires_at: 'timestamptz',
+  completed_at: 'timestamptz',
+  timezone: 'text',
+} as const satisfies Record<keyof OfflineSessionRow, string>;
+const SESSION_COLUMNS = Object.keys(SESSION_TYPES) as (keyof OfflineSessionRow)[];
+// Arrays of columns: of a JSON document the database takes each row apart, and all columns of the table from it.
+const INSERT_SESSIONS = `insert into assessment_sessions
+  (${SESSION_COLUMNS.join(', ')}, source, created_at, updated_at)
+  select ${SESSION_COLUMNS.join(', ')}, 'offline', now(), now()
+  from unnest(${SESSION_COLUMNS.map((column, i) => `$${i + 1}::${SESSION_TYPES[column]}[]`).join(', ')})
+    as n(${SESSION_COLUMNS.join(', ')})`;
+
 export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessionRow[]): Promise<void> {
-  await insertRows(
-    tx,
-    'assessment_sessions',
-    [
-      'id',
-      'study_id',
-      'site_id',
-      'participant_id',
-      'visit_id',
-      'battery_id',
-      'battery_version',
-      'language',
-      'status',
-      'source',
-      'local_id',
-      'device_id',
-      'clock_skew_ms',
-      'quality_flags',
-      'content_hash',
-      'start_hash',
-      'started_by_id',
-      'started_at',
-      'expires_at',
-      'completed_at',
-      'timezone',
-      'created_at',
-      'updated_at',
-    ] as never,
-    rows.map((row) => ({ ...row, source: 'offline', created_at: 'now', updated_at: 'now' })),
-  );
+  if (rows.length === 0) return;
+  const values = SESSION_COLUMNS.map((column) => {
+    if (column === 'quality_flags') return rows.map((row) => JSON.stringify(row.quality_flags));
+    const own = rows.map((row) => row[column] as string | number | null);
+    return SESSION_TYPES[column] === 'text' ? own : toPlainArray(own);
+  });
+  await prepared(tx, INSERT_SESSIONS, values);
 }
 
 /** Updates an unfinished offline session to the state in which its device ended it. */

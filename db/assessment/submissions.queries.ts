@@ -1,5 +1,5 @@
 import { summarySource } from '../scheduling/effective-status.js';
-import { toTextArray, linesAt } from '../client/sets/text-arrays.js';
+import { toPlainArray, toTextArray, linesAt } from '../client/sets/text-arrays.js';
 import { prepared } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
@@ -46,9 +46,11 @@ export async function insertTasks(tx: Tx, rows: readonly TaskRow[]): Promise<voi
 
 /** Rows as the values of their statement, for `insertTaskValues`. */
 export const taskValues = (rows: readonly TaskRow[]): unknown[] =>
-  COLUMNS.map((column) =>
-    isJson(column) ? toTextArray(rows.map((row) => JSON.stringify(row[column]))) : rows.map((row) => row[column]),
-  );
+  COLUMNS.map((column) => {
+    if (isJson(column)) return toTextArray(rows.map((row) => JSON.stringify(row[column])));
+    if (TYPES[column] === 'text') return rows.map((row) => row[column]);
+    return toPlainArray(rows.map((row) => row[column] as string | number | null));
+  });
 
 export const insertTaskValues = (tx: Tx, values: readonly unknown[]): Promise<unknown> => prepared(tx, INSERT, values);
 

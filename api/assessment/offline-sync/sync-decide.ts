@@ -136,33 +136,36 @@ async function keptBeside(tx: Tx, decided: readonly DecidedItem[]): Promise<Deci
 }
 
 function offlineSession(input: SessionGiven, person: SyncParticipantRow): OfflineSession {
-  const iso = (instant: string) => new Date(instant).toISOString();
-  const base = {
+  const started = Date.parse(input.startedAt);
+  const completed = input.completedAt ? Date.parse(input.completedAt) : null;
+  const timezone = input.timezone ?? null;
+  const visit_id = input.visitId?.toLowerCase() ?? null;
+  const session: OfflineSession = {
     local_id: input.id,
     study_id: person.study_id,
     participant_id: person.id,
     status: input.status === 'in_progress' ? ('active' as const) : input.status,
-    started_at: iso(input.startedAt),
-    completed_at: input.completedAt ? iso(input.completedAt) : null,
-    visit_id: input.visitId?.toLowerCase() ?? null,
+    started_at: new Date(started).toISOString(),
+    completed_at: completed === null ? null : new Date(completed).toISOString(),
+    started_ms: started,
+    completed_ms: completed,
+    // Only needed to find the visit if none is named.
+    local_date: visit_id === null ? dateAt(started, timezone ?? person.zone) : '',
+    visit_id,
     battery_id: input.batteryId ?? null,
     battery_version: input.batteryVersion ?? null,
     language: input.language ?? null,
-    timezone: input.timezone ?? null,
+    timezone,
     device_id: input.deviceId ?? null,
+    content_hash: '',
+    start_hash: '',
+    former_start_hash: () => hashOf({ ...sessionContent(session), status: null, completedAt: null }),
+    unnamed_hash: () => hashOf({ ...sessionContent(session), deviceId: null }),
   };
-  const started = Date.parse(base.started_at);
-  return {
-    ...base,
-    started_ms: started,
-    completed_ms: base.completed_at === null ? null : Date.parse(base.completed_at),
-    // Only needed to find the visit if none is named.
-    local_date: base.visit_id === null ? dateAt(started, base.timezone ?? person.zone) : '',
-    content_hash: hashOf(sessionContent(base)),
-    start_hash: hashOf({ ...sessionContent(base), ...NOT_OF_START }),
-    former_start_hash: hashOf({ ...sessionContent(base), status: null, completedAt: null }),
-    unnamed_hash: hashOf({ ...sessionContent(base), deviceId: null }),
-  };
+  const content = sessionContent(session);
+  session.content_hash = hashOf(content);
+  session.start_hash = hashOf(Object.assign(content, NOT_OF_START));
+  return session;
 }
 
 async function readState(

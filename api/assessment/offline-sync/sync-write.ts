@@ -5,7 +5,7 @@ import { hashOf } from '../../../db/audit/hashing.js';
 import { putOutbox } from '../../../db/outbox/outbox.js';
 import { chunk } from '../../../db/client/sets/chunk.js';
 import { advanceSession, insertConflicts, insertOfflineSessions } from '../../../db/assessment/offline.queries.js';
-import type { NewConflict } from '../../../db/assessment/offline.queries.js';
+import type { NewConflict, OfflineSessionRow } from '../../../db/assessment/offline.queries.js';
 import { requestPushes } from '../../../db/capture/push-requests.queries.js';
 import { completeVisits } from '../../../db/assessment/sessions-visits.queries.js';
 import { insertTaskValues, taskValues } from '../../../db/assessment/submissions.queries.js';
@@ -18,6 +18,7 @@ import { sequentialWrites } from './sequential-writes.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { taskRows } from '../sessions/sessions-content.js';
 import type { ItemDecisionInput } from './sync-decide.js';
+import { rejection } from './sync-items.js';
 import type { ItemResult, ItemNotice, ResponseGiven } from './sync-items.js';
 import type { DecidedItem } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
@@ -53,14 +54,15 @@ export async function writeDecided(
   await sequentialWrites(async (add) => {
     add(() => writeSessions(tx, writes, writing));
     for (const items of chunk(responses, PORTION)) {
-      const rows: ReturnType<typeof responseRows> = [];
+      const rows: ReturnType<typeof taskRows>[] = [];
       let [few, trials] = [0, 0];
       for (const item of items) {
         const one = decide(item);
         decided.push(one);
-        rows.push(...responseRows([one], now));
+        const own = responseRows(one, now);
+        if (own) rows.push(own);
         few += 1;
-        trials += rows.at(-1)?.trials.trials.length ?? 0;
+        trials += own?.trials.trials.length ?? 0;
         if (few < AT_A_TIME.responses && trials < AT_A_TIME.trials) continue;
         [few, trials] = [0, 0];
         // Yields, to learn that a statement has ended and to serve other callers.
@@ -87,9 +89,10 @@ export async function writeDecided(
   return results;
 }
 
-function sessionRow({ id, session, ...write }: SessionWrite, { caller, minutes, clockSkewMs }: Writing) {
+function sessionRow(write: SessionWrite, { caller, minutes, clockSkewMs }: Writing): OfflineSessionRow {
+  const { session } = write;
   return {
-    id,
+    id: write.id,
     study_id: session.study_id,
     site_id: write.site_id,
     participant_id: session.participant_id,
@@ -185,19 +188,17 @@ function finished(writes: readonly SessionWrite[], decided: readonly DecidedItem
   return [...new Set([...completed, ...answered])];
 }
 
-function responseRows(decided: readonly DecidedItem[], now: number): ReturnType<typeof taskRows>[] {
-  return decided.flatMap(({ item, decision, session, modules, content }) =>
-    item.kind === 'response' && decision.status === 'created' && session
-      ? [
-          taskRows(
-            content ?? item.given.content,
-            { session_id: session.id, study_id: session.study_id, local_id: item.given.id },
-            modules ?? null,
-            now,
-            session.started_ms,
-          ),
-        ]
-      : [],
+function responseRows(
+  { item, decision, session, modules, content }: DecidedItem,
+  now: number,
+): ReturnType<typeof taskRows> | undefined {
+  if (item.kind !== 'response' || decision.status !== 'created' || !session) return undefined;
+  return taskRows(
+    content ?? item.given.content,
+    { session_id: session.id, study_id: session.study_id, local_id: item.given.id },
+    modules ?? null,
+    now,
+    session.started_ms,
   );
 }
 
@@ -299,21 +300,22 @@ function syncRecords(decided: readonly DecidedItem[], { caller, context }: Writi
             resource_type: 'session',
             resource_id: null,
             metadata: {
-              items: own.map(({ item, decision, session, offline }) => ({
-                kind: item.kind,
-                status: decision.status,
-                session_id: session!.id,
-                sha256: item.kind === 'response' ? item.given.content.hash : offline!.content_hash,
-                ...(item.kind === 'response' && { task: item.given.task }),
-                ...(decision.status === 'conflict' && {
-                  conflict_types: decision.conflicts.map((c) => c.conflict_type),
-                }),
-              })),
+              items: own.map(recordedItem),
             },
           },
         ];
   });
 }
+
+/** In the order of its canonical form. */
+const recordedItem = ({ item, decision, session, offline }: DecidedItem) => ({
+  conflict_types: decision.status === 'conflict' ? decision.conflicts.map((c) => c.conflict_type) : undefined,
+  kind: item.kind,
+  session_id: session!.id,
+  sha256: item.kind === 'response' ? item.given.content.hash : offline!.content_hash,
+  status: decision.status,
+  task: item.kind === 'response' ? item.given.task : undefined,
+});
 
 /** Remarks on a response that may belong to several modules. */
 const severalModules = ({ item, decision, modules = null }: DecidedItem): ItemNotice[] =>
@@ -331,25 +333,22 @@ const severalModules = ({ item, decision, modules = null }: DecidedItem): ItemNo
 
 function resultOf(decided: DecidedItem): ItemResult {
   const { item, decision } = decided;
-  const about = { kind: item.kind, local_id: item.given.id };
-  if (decision.status === 'rejected')
-    return { ...about, server_id: null, status: 'rejected', code: decision.code, message: decision.message };
+  if (decision.status === 'rejected') return rejection(item.kind, item.given.id, decision.code, decision.message);
+  const result: ItemResult = {
+    kind: item.kind,
+    local_id: item.given.id,
+    server_id: decision.server_id,
+    status: decision.status,
+  };
+  if (decision.status === 'conflict') {
+    const [first] = decision.conflicts;
+    result.conflict_type = first!.conflict_type;
+    result.resolution = first!.resolution;
+    result.message = first!.message;
+  }
   const write = 'write' in decision ? decision.write : null;
   const warnings = [...(write?.warnings ?? []), ...severalModules(decided)];
-  const said = {
-    ...(warnings.length > 0 && { warnings }),
-    ...(write && write.quality_flags.length > 0 && { quality_flags: write.quality_flags }),
-  };
-  if (decision.status !== 'conflict')
-    return { ...about, server_id: decision.server_id, status: decision.status, ...said };
-  const [first] = decision.conflicts;
-  return {
-    ...about,
-    server_id: decision.server_id,
-    status: 'conflict',
-    conflict_type: first!.conflict_type,
-    resolution: first!.resolution,
-    message: first!.message,
-    ...said,
-  };
+  if (warnings.length > 0) result.warnings = warnings;
+  if (write && write.quality_flags.length > 0) result.quality_flags = write.quality_flags;
+  return result;
 }

@@ -5,9 +5,11 @@ const USUAL = /^[1-9]\d{3}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 let day = '';
 let dayMs = NaN;
 
-/** Milliseconds since 1970 of an instant, as `Date.parse` returns them, in a third of its time. */
+/** Whether an instant is in that form: without a letter that JSON escapes, and in whole milliseconds. */
+export const isUsual = (instant: string): boolean => USUAL.test(instant);
+
+/** Milliseconds since 1970 of an instant in the usual form, as `Date.parse` returns them, in a third of its time. */
 export function millisecondsOf(instant: string): number {
-  if (!USUAL.test(instant)) return Date.parse(instant);
   const date = instant.slice(0, 10);
   if (date !== day) {
     day = date;

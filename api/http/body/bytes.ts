@@ -4,8 +4,8 @@ import { koaBody } from 'koa-body';
 import { problem } from '../errors.js';
 
 /**
- * Reads a body of any type unchanged: one character for each byte, so that signatures and strict parsing see the sent
- * bytes. Node reads `binary` directly; the equivalent `latin1` would be looked up in a table, byte by byte.
+ * Reads a body of any type unchanged, so that signatures and strict parsing see the sent bytes: without an encoding the
+ * reader decodes nothing.
  */
 function reader(limit: number) {
   return koaBody({
@@ -15,7 +15,7 @@ function reader(limit: number) {
     text: true,
     textTypes: ['*/*'],
     textLimit: limit,
-    encoding: 'binary',
+    encoding: '',
     onError: (fault) => {
       if ((fault as { status?: number }).status === 413) throw tooLargeOnArrival(limit);
       if (/^Z_/.test((fault as { code?: string }).code ?? ''))
@@ -88,7 +88,7 @@ export async function readBytes(ctx: Context, limit: number, seconds: number): P
   if (!read) readers.set(limit, (read = reader(limit)));
   await withUploadTimeout(seconds, () => read(ctx, async () => undefined));
   const taken: unknown = (ctx.request as { body?: unknown }).body;
-  return typeof taken === 'string' ? Buffer.from(taken, 'latin1') : Buffer.alloc(0);
+  return Buffer.isBuffer(taken) ? taken : Buffer.alloc(0);
 }
 
 /** The rest may have no end: the connection ends with the answer. */

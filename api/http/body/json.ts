@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { setImmediate as others } from 'node:timers/promises';
 import { problem } from '../errors.js';
 import { atOnce, inTurns } from '../../util/in-turns.js';
@@ -76,6 +77,7 @@ const parsedWithin = async (source: string, { values }: Outline): Promise<unknow
     : parseInSlices(source);
 
 function textOf(bytes: Buffer): string {
+  if (isAscii(bytes)) return plainTextOf(bytes);
   try {
     return utf8.decode(bytes);
   } catch (fault) {
@@ -83,7 +85,11 @@ function textOf(bytes: Buffer): string {
   }
 }
 
-function longTextOf(bytes: Buffer): Promise<string> {
+/** Most bodies have no letter beyond ASCII: they are copied as they are, in a tenth of the time of decoding UTF-8. */
+const plainTextOf = (ascii: Buffer): string => ascii.toString('latin1');
+
+async function longTextOf(bytes: Buffer): Promise<string> {
+  if (isAscii(bytes)) return plainTextOf(bytes);
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += SLICE) pieces.push(bytes.subarray(at, at + SLICE));
   return textOfPieces(pieces);
@@ -202,12 +208,23 @@ function refuseAt(
 const HUGE_DIGITS = 200;
 const LONG_EXPONENT = /[eE]\+?\d{3}/y;
 
-interface Outline {
+interface Numbers {
+  huge: boolean;
+  precise: boolean;
+}
+/**
+ * At most one number is between two signs; it is checked if it could have many digits. Not a function within `outline`:
+ * the engine would compile that for each body anew.
+ */
+function lookAtNumber(found: Numbers, source: string, from: number, to: number): void {
+  if (to - from > HUGE_DIGITS) found.huge = true;
+  if (!found.precise && to - from >= 16) found.precise = LONG_NUMBER.test(source.slice(from, to));
+}
+
+interface Outline extends Numbers {
   deep: boolean;
   many: boolean;
   wide: boolean;
-  huge: boolean;
-  precise: boolean;
   /** Values, and objects, lists and texts once more. */
   values: number;
   /** Names of fields, of all objects. */
@@ -224,14 +241,8 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
     values = 1,
     parts = 0,
     names = 0,
-    wide = false,
-    huge = false,
-    precise = false;
-  // At most one number is between two of these signs; it is checked if it could have many digits.
-  const look = (from: number, to: number): void => {
-    if (to - from > HUGE_DIGITS) huge = true;
-    if (!precise && to - from >= 16) precise = LONG_NUMBER.test(source.slice(from, to));
-  };
+    wide = false;
+  const numbers: Numbers = { huge: false, precise: false };
   // For each level: whether it is an object, and the number of its fields.
   const isObject = new Uint8Array(depth + 1);
   const fields = new Int32Array(depth + 1);
@@ -253,15 +264,15 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
       last = i;
       // Names of fields recur, and are not counted.
       if (source.charCodeAt(i + 1) !== 58 && ++parts > most.parts)
-        return { deep: false, many: false, wide: true, huge, precise, values: values + parts, names };
+        return { deep: false, many: false, wide: true, ...numbers, values: values + parts, names };
     } else if (c === 44 || c === 123 || c === 91 || c === 125 || c === 93) {
-      look(last, i);
+      lookAtNumber(numbers, source, last, i);
       // An object without fields: the sign before is its beginning.
       if (c === 125 && source.charCodeAt(last) === 123) names--;
       last = i;
       if (c === 123 || c === 91) {
         if (++level > depth)
-          return { deep: true, many: false, wide: false, huge, precise, values: values + parts, names };
+          return { deep: true, many: false, wide: false, ...numbers, values: values + parts, names };
         isObject[level] = c === 123 ? 1 : 0;
         fields[level] = 1;
         names += c === 123 ? 1 : 0;
@@ -272,16 +283,16 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
         if (++fields[level]! > most.fields) wide = true;
       }
       if ((c === 44 || level > 1) && ++values > most.values)
-        return { deep: false, many: true, wide: false, huge, precise, values: values + parts, names };
+        return { deep: false, many: true, wide: false, ...numbers, values: values + parts, names };
       if (wide || parts > most.parts)
-        return { deep: false, many: false, wide: true, huge, precise, values: values + parts, names };
-    } else if ((c === 101 || c === 69) && !huge) {
+        return { deep: false, many: false, wide: true, ...numbers, values: values + parts, names };
+    } else if ((c === 101 || c === 69) && !numbers.huge) {
       LONG_EXPONENT.lastIndex = i;
-      huge = LONG_EXPONENT.test(source);
+      numbers.huge = LONG_EXPONENT.test(source);
     }
   }
-  look(last, source.length);
-  return { deep: false, many: false, wide: false, huge, precise, values: values + parts, names };
+  lookAtNumber(numbers, source, last, source.length);
+  return { deep: false, many: false, wide: false, ...numbers, values: values + parts, names };
 }
 
 function unstorable(path: string, code: string, sentence: string) {

@@ -7,3 +7,10 @@ export const toTextArray = (texts: readonly string[]): string => texts.join('\x0
 
 /** The array of text made by `toTextArray`, in parameter `$place` of a statement. */
 export const linesAt = (place: number): string => `string_to_array($${place}::text, E'\\x01')`;
+
+/**
+ * A column of uuids, whole numbers or instants of ours as one parameter: the driver would look at each for letters to
+ * escape.
+ */
+export const toPlainArray = (values: readonly (string | number | null)[]): string =>
+  `{${values.map((value) => value ?? 'null').join(',')}}`;

@@ -42,15 +42,13 @@ export function taskResult(
   modules: KnownModules | null,
   times: TrialTimes,
 ): TaskResult {
-  const scored = all.flatMap((trial, i) => (trial.practice ? [] : [i]));
+  const practice = all.filter((trial) => trial.practice);
   const [trials, at] =
-    scored.length === all.length ? [all, allAt] : [scored.map((i) => all[i]!), scored.map((i) => allAt[i]!)];
+    practice.length === 0
+      ? [all, allAt]
+      : [all.filter((trial) => !trial.practice), allAt.filter((_, i) => !all[i]!.practice)];
   const computed = trials.length > 0 ? summarise(trials) : {};
-  const warnings = orderWarnings(
-    task,
-    trials,
-    all.filter(({ practice }) => practice),
-  );
+  const warnings = orderWarnings(task, trials, practice);
   const several = named ? 0 : modulesWith(task, modules);
   if (several > 1)
     warnings.push({

@@ -32,10 +32,10 @@ export interface OfflineSession {
   content_hash: string;
   /** Hash of the fields that stay the same during a session: time zone, language and device may change. */
   start_hash: string;
-  /** The same hash as written by releases before 0060, with these fields. */
-  former_start_hash: string;
+  /** The same hash as written by releases before 0060, with these fields. Few sessions are compared by it. */
+  former_start_hash: () => string;
   /** Of the content as an app sends it that does not name its device. */
-  unnamed_hash: string;
+  unnamed_hash: () => string;
 }
 export interface SyncParticipant {
   id: string;
@@ -229,7 +229,7 @@ function badTimes(session: OfflineSession, now: number): SyncDecision | undefine
 }
 
 const startsAlike = (session: OfflineSession, known: KnownSession): boolean =>
-  known.start_hash === session.start_hash || known.start_hash === session.former_start_hash;
+  known.start_hash === session.start_hash || known.start_hash === session.former_start_hash();
 
 /** An unfinished session that has ended since, or an abandoned one that was finished after all. */
 const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
@@ -291,7 +291,7 @@ const devicesOf = (session: OfflineSession, known: KnownSession | undefined) => 
 /** The same id again: the same content, an earlier state of it, or other content. */
 function again(session: OfflineSession, known: KnownSession): SyncDecision {
   // An app that has learned to name its device repeats what it sent before without one.
-  const unnamed = known.device_id === null && known.content_hash === session.unnamed_hash;
+  const unnamed = known.device_id === null && known.content_hash === session.unnamed_hash();
   if (unnamed || known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
   const same_start = startsAlike(session, known);
   if (same_start && session.status === 'active') return { status: 'duplicate', server_id: known.id };
@@ -361,23 +361,26 @@ export const NOT_OF_START = {
   deviceId: null,
 } as const;
 
-/** A session's content from a device; `syncStatus` and `syncAttempts` are not content. */
+/**
+ * A session's content from a device; `syncStatus` and `syncAttempts` are not content. In the order of its canonical
+ * form: it is hashed twice.
+ */
 export const sessionContent = (
   session: Omit<
     OfflineSession,
     'content_hash' | 'start_hash' | 'former_start_hash' | 'unnamed_hash' | 'started_ms' | 'completed_ms' | 'local_date'
   >,
 ): Record<string, unknown> => ({
-  id: session.local_id,
-  participantId: session.participant_id,
-  studyId: session.study_id,
-  status: session.status,
-  startedAt: session.started_at,
-  completedAt: session.completed_at,
-  visitId: session.visit_id,
   batteryId: session.battery_id,
   batteryVersion: session.battery_version,
-  language: session.language,
-  timezone: session.timezone,
+  completedAt: session.completed_at,
   deviceId: session.device_id,
+  id: session.local_id,
+  language: session.language,
+  participantId: session.participant_id,
+  startedAt: session.started_at,
+  status: session.status,
+  studyId: session.study_id,
+  timezone: session.timezone,
+  visitId: session.visit_id,
 });
