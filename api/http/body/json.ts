@@ -271,8 +271,7 @@ function* outline(source: string, depth: number, most: JsonLimits, slice: number
       if (c === 125 && source.charCodeAt(last) === 123) names--;
       last = i;
       if (c === 123 || c === 91) {
-        if (++level > depth)
-          return { deep: true, many: false, wide: false, ...numbers, values: values + parts, names };
+        if (++level > depth) return { deep: true, many: false, wide: false, ...numbers, values: values + parts, names };
         isObject[level] = c === 123 ? 1 : 0;
         fields[level] = 1;
         names += c === 123 ? 1 : 0;
