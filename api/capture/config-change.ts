@@ -33,8 +33,9 @@ const NAMES = [
 ] as const;
 
 /**
- * A change without blanks at the ends of its names, ids, token and secret: they come from copying, and no capture system
- * has any that begin with them. `redcap_instrument` becomes `datacapture_instrument`. @throws 422 for one of blanks alone
+ * A change without blanks at the ends of its names, ids, token and secret: they come from copying, and no capture
+ * system has any that begin with them. `redcap_instrument` becomes `datacapture_instrument`.
+ * @throws 422 for one of blanks alone
  */
 export function withoutBlanks(change: ConfigChangeRequest): ConfigChangeRequest {
   const faults: FaultEntry[] = [];

@@ -91,7 +91,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
         'reading can satisfy, is named in `warnings`; `?strict=true` refuses it. A `project_id` other than the ' +
         'connected project’s is the warning PROJECT_ID_DIFFERS. An event that was renamed there keeps its ' +
         'entry, its visits and its windows. `<enrollment_instrument>_timestamp` in `participant_field_mapping` ' +
-        'reads the time at which the form was completed as a survey. Token and secret are stored encrypted and never returned.',
+        'reads the time at which the form was completed as a survey. Token and secret are stored encrypted and ' +
+        'never returned.',
       access: configurer,
       query: schema.StrictQuery,
       body: schema.ConfigPatch,

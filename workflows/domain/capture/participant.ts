@@ -28,7 +28,10 @@ export interface MappedParticipant {
   dropped: ParticipantField[];
 }
 
-/** The value of a capture field: missing-data codes and surveys not completed count as empty; for a checkbox the only ticked code. */
+/**
+ * The value of a capture field: missing-data codes and surveys not completed count as empty; for a checkbox the only
+ * ticked code.
+ */
 export function captureValue(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
   const value = Object.hasOwn(record, field) ? record[field] : tickedCode(record, field, missing);
   return value === undefined || value === '' || value === NOT_COMPLETED || missing.has(value) ? undefined : value;
