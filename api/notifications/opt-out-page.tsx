@@ -27,7 +27,7 @@ const words: Record<BuiltInLanguage, Words> = {
     ended: 'You will get no more of these messages. You can change that at any time on your study page.',
     broken: {
       title: 'This link does not work',
-      says: 'It is not complete, or not valid any more. Open it in the message again, or ask your study team to end the messages.',
+      says: 'It is not complete or not valid any more. Please ask your study team.',
     },
     later: 'That did not work. Please try again later.',
   },
@@ -39,7 +39,7 @@ const words: Record<BuiltInLanguage, Words> = {
     ended: 'Sie bekommen keine dieser Nachrichten mehr. Auf Ihrer Seite der Studie können Sie das jederzeit ändern.',
     broken: {
       title: 'Dieser Link funktioniert nicht',
-      says: 'Er ist nicht vollständig oder nicht mehr gültig. Öffnen Sie ihn noch einmal in der Nachricht, oder bitten Sie Ihr Studienteam, die Nachrichten zu beenden.',
+      says: 'Er ist unvollständig oder nicht mehr gültig. Bitte fragen Sie Ihr Studienteam.',
     },
     later: 'Das hat nicht funktioniert. Bitte versuchen Sie es später noch einmal.',
   },
@@ -51,7 +51,7 @@ const words: Record<BuiltInLanguage, Words> = {
     ended: 'No recibirá más estos mensajes. Puede cambiarlo en cualquier momento en su página del estudio.',
     broken: {
       title: 'Este enlace no funciona',
-      says: 'No está completo o ya no es válido. Ábralo otra vez en el mensaje o pida a su equipo del estudio que no le envíe más mensajes.',
+      says: 'Está incompleto o ya no es válido. Pregunte a su equipo del estudio.',
     },
     later: 'No ha funcionado. Inténtelo de nuevo más tarde.',
   },
@@ -63,7 +63,7 @@ const words: Record<BuiltInLanguage, Words> = {
     ended: 'Vous ne recevrez plus ces messages. Vous pouvez changer cela à tout moment sur votre page de l’étude.',
     broken: {
       title: 'Ce lien ne fonctionne pas',
-      says: 'Il n’est pas complet ou n’est plus valable. Ouvrez-le encore une fois dans le message, ou demandez à votre équipe de l’étude d’arrêter les messages.',
+      says: 'Il est incomplet ou n’est plus valable. Veuillez demander à votre équipe de l’étude.',
     },
     later: 'Cela n’a pas fonctionné. Veuillez réessayer plus tard.',
   },

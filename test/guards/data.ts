@@ -206,7 +206,7 @@ export const dataGuards: readonly Guard[] = [
     file: 'db/participants/erasure.queries.ts',
     text: `await execute(tx, 'select erase_reasons($1, $2)', [input.id, input.reason]);`,
     without: '',
-    test: 'test/api/erasure.test.ts',
+    test: 'test/api/erased-reasons.test.ts',
     title: 'removes what staff wrote about the person, and keeps what the service wrote',
   },
   {
