@@ -200,7 +200,8 @@ class ListHash {
 function canonicalTrial(trial: SubmittedTrial, task: string, at: string, written: string | null): string {
   const data = written === null ? '' : `"data":${written},`;
   const practice = trial.practice === undefined ? '' : `"practice":${trial.practice},`;
-  return `{"correct":${trial.correct},${data}${practice}"rt":${trial.rt}${task}${at},"trial_index":${trial.trial_index}}`;
+  const { correct, rt, trial_index } = trial;
+  return `{"correct":${correct},${data}${practice}"rt":${rt}${task}${at},"trial_index":${trial_index}}`;
 }
 
 /** The content under the name of its module's results. */
