@@ -189,8 +189,7 @@ export function rateLimits(settings: Settings, database: Database, redis: Redis 
 
 /**
  * A Redis connection that fails at once while Redis is away, so that requests do not queue for it. Its package is only
- * loaded for it: the package has a class of texts of its own, and with one the engine works on every text of the
- * process several times slower (test/runtime/fast-texts.test.ts).
+ * loaded where it is used.
  */
 export async function openRedis(url: string, onError: (error: Error) => void): Promise<Redis> {
   const { Redis: Connection } = await import('ioredis');

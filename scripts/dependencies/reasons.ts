@@ -49,7 +49,7 @@ export const reasons: Record<string, Reason> = {
     by: 'scripts/runtime/postgres/postgres-place.ts',
   },
   exceljs: { why: 'writes workbooks: templates, exports' },
-  ioredis: { why: 'Redis, where it shares the rate limits' },
+  ioredis: { why: 'Redis, where it shares the rate limits; version 6 makes every text of its process slow' },
   'ipaddr.js': { why: 'addresses and ranges: who may send triggers, what is private' },
   jose: {
     why: 'authorizations of messages to workflows, signed with Ed25519',

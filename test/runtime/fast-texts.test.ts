@@ -17,4 +17,25 @@ describe('the texts of a process', () => {
       );
       expect(output).to.contain('texts are fast');
     });
+
+  it('are fast with the package for Redis, which is loaded where it is used', async () => {
+    const { output } = await ran(
+      ['--allow-natives-syntax', '--input-type=module', '-e', `import 'ioredis';${TELL}`],
+      testEnvironment(),
+    );
+    expect(output).to.contain('texts are fast');
+  });
+
+  it('would be seen to be slow', async () => {
+    const { output } = await ran(
+      [
+        '--allow-natives-syntax',
+        '--input-type=module',
+        '-e',
+        `class Text extends String {};new Text('a').at(0);${TELL}`,
+      ],
+      testEnvironment(),
+    );
+    expect(output).to.contain('texts are slow');
+  });
 });
