@@ -133,6 +133,7 @@ describe('the frame of the console', function () {
       database,
       rateLimits: rateLimits(settings, database, undefined),
       metrics: new RequestMetrics(),
+      draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
     } as unknown as Dependencies;
     const { url, drain } = await listen(services, uploading);
