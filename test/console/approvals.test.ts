@@ -125,10 +125,10 @@ describe('the console’s page of an approval', function () {
     const of = await waiting(stage);
     const asker = await signedIn(of.asker);
     const { text } = await asker.get(`/console/approvals/${of.request}`);
-    expect(text).to.include('You asked for this change').and.not.to.include('value="approve"');
+    expect(text).to.include('You requested this change').and.not.to.include('value="approve"');
     const refused = await decide(asker, of, { decision: 'approve', reason: 'mine' });
     expect(refused.status).to.equal(403);
-    expect(refused.text).to.include('You asked for this change');
+    expect(refused.text).to.include('You requested this change');
     expect((await of.study.audit('override_decision_refused')).length).to.be.greaterThan(0);
   });
 
