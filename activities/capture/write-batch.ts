@@ -13,7 +13,7 @@ import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { dateRefused, requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { enrollmentOf, hasForm } from '../../workflows/domain/capture/enrollment.js';
 import { latestDay } from '../../workflows/domain/util/dates.js';
-import { readingOf, unreadFields } from '../../workflows/domain/capture/reading.js';
+import { absentFields, readingOf, unreadFields } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch } from '../anchor/decide-batch.js';
@@ -113,13 +113,15 @@ function readingsOf(
           message: 'The record was deleted or renamed while it was being read.',
         }),
       );
-    } else if (!enrollment && !hasForm(own, plan.instrument)) {
-      outcomes.push(failedRecord(record, formNotExported(plan.instrument)));
     } else if (!enrollment) {
-      outcomes.push({ record, outcome: 'skipped', participant_id: null, issues: [] });
+      // Who never opened the form has no value in it; the status of a form that is exported is there nevertheless.
+      const { code, message } = formNotExported(plan.instrument);
+      const issues = hasForm(own, plan.instrument) ? [] : [{ code, message }];
+      outcomes.push({ record, outcome: 'skipped', participant_id: null, issues });
     } else {
       const arm = enrollmentArm(config.known_events, enrollment.event);
-      const unread = unreadFields(own, config.participant_field_mapping);
+      const absent = absentFields(own, config.participant_field_mapping);
+      const unread = plan.mapped ? unreadFields(absent, plan.mapped) : [];
       const reading = readingOf(record, enrollment.values, { ...rules, arm, unread });
       const reading_hash = readingHashOf(reading, config.participant_field_mapping);
       read.push({ reading, reading_hash, known: claim.reading_hash === reading_hash });

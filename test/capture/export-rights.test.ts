@@ -92,14 +92,15 @@ describe('what the capture system computes or does not export', function () {
     expect(await study.versions(person!.id)).to.have.length(1);
   });
 
-  it('an enrollment form that the token may not export is a failure, not "not enrolled"', async () => {
+  it('an enrollment form that the token may not export is named, and its trigger fails: it is not "not enrolled"', async () => {
     const study = await connected();
     designOf(study).users[0]!.no_export = ['enroll'];
     await study.enroll('R1', { enrolled: yesterday() });
     const [event] = await study.settled(1);
     expect(event!.error).to.match(/^INSTRUMENT_NOT_EXPORTED: /);
     const report = await synced(study);
-    expect(report.progress).to.include({ failed: 1, skipped: 0 });
+    expect(report.progress).to.include({ skipped: 1, created: 0 });
+    expect(report.issues.items[0]!.issues[0]!.code).to.equal('INSTRUMENT_NOT_EXPORTED');
     designOf(study).users[0]!.no_export = [];
     expect((await synced(study)).progress).to.include({ created: 1 });
   });

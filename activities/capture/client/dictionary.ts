@@ -2,6 +2,15 @@ import { surveyTime } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient, CaptureRow } from './client.js';
 import { CaptureFailure } from './failure.js';
 
+/** A field of the dictionary. */
+export interface DictionaryRow {
+  field_name: string;
+  form_name: string;
+  field_type: string;
+  annotation: string;
+  identifier: boolean;
+}
+
 /** The required part of a dictionary. */
 export interface Need {
   forms: readonly string[];
@@ -62,16 +71,14 @@ export async function primaryKeyOf(client: CaptureClient): Promise<string> {
   }
 }
 
-/** The required fields of the dictionary, in its order, each with its form, type and action tags. */
-export async function dictionaryRows(
-  client: CaptureClient,
-  need: Need,
-): Promise<{ field_name: string; form_name: string; field_type: string; annotation: string }[]> {
+/** The required fields of the dictionary, in its order, each with its form, type, action tags, and as an identifier. */
+export async function dictionaryRows(client: CaptureClient, need: Need): Promise<DictionaryRow[]> {
   return (await readDictionary(client, need)).rows.map((row) => ({
     field_name: nameOf(row, 'field_name'),
     form_name: nameOf(row, 'form_name'),
     field_type: nameOf(row, 'field_type'),
     annotation: nameOf(row, 'field_annotation'),
+    identifier: nameOf(row, 'identifier').toLowerCase() === 'y',
   }));
 }
 

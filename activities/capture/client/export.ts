@@ -2,6 +2,7 @@ import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-confi
 import { enrollmentEvents, ownFields } from '../../../workflows/domain/capture/enrollment.js';
 import type { EnrollmentRules } from '../../../workflows/domain/capture/enrollment.js';
 import { participantFields, policyItems } from '../../../workflows/domain/capture/participant.js';
+import type { FieldExport } from '../../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
 import { readsSurveyTime } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient } from './client.js';
@@ -19,6 +20,8 @@ export interface ExportPlan {
   fields: string[];
   /** The instrument's own fields. */
   own: string[];
+  /** The mapped fields in the dictionary; missing in the plan of an older worker. */
+  mapped?: FieldExport[];
   /** With the times of surveys; missing: without. */
   survey_times?: boolean;
 }
@@ -71,6 +74,9 @@ export async function planExport(
     event: classic ? null : config.enrollment_event,
     fields: [...new Set([primaryKey, ...fields])],
     own: ownFields(dictionary, instrument),
+    mapped: dictionary
+      .filter(({ field_name }) => wanted.has(field_name))
+      .map(({ field_name, identifier }) => ({ field_name, identifier })),
     ...(readsSurveyTime(config.participant_field_mapping, instrument) && { survey_times: true }),
   };
 }

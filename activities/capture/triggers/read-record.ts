@@ -8,11 +8,14 @@ import {
   tellsByStatus,
 } from '../../../workflows/domain/capture/enrollment.js';
 import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
+import { absentFields, unreadFields } from '../../../workflows/domain/capture/reading.js';
+import type { UnreadField } from '../../../workflows/domain/capture/reading.js';
 import { readsSurveyTime, recordOf, rowsOfRecord } from '../../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
+import type { CaptureClient } from '../client/client.js';
 import { clientOf } from '../client/connection.js';
 import { dictionaryRows, primaryKeyOf } from '../client/dictionary.js';
-import { formNotExported, TriggerRefused } from '../client/failure.js';
+import { CaptureFailure, formNotExported, TriggerRefused } from '../client/failure.js';
 import { projectFacts } from '../client/project-facts.js';
 import type { CaptureDeps } from '../deps.js';
 
@@ -26,6 +29,7 @@ export interface ReadRecord {
   /** The only requested events. */
   asked: string | null;
   missing: ReadonlySet<string>;
+  unread: UnreadField[];
 }
 
 /**
@@ -75,5 +79,18 @@ export async function readRecord(
     enrollment,
     asked: asked.length === 0 ? null : asked.join(','),
     missing,
+    unread: await unreadOf(client, event.instrument, absentFields(rows, config.participant_field_mapping)),
   };
+}
+
+/** The dictionary tells which of the absent fields are only empty; without it all of them count as empty. */
+async function unreadOf(client: CaptureClient, instrument: string, absent: UnreadField[]): Promise<UnreadField[]> {
+  if (absent.length === 0) return [];
+  const fields = absent.map(({ field }) => field);
+  try {
+    return unreadFields(absent, await dictionaryRows(client, { forms: [instrument], fields }));
+  } catch (failure) {
+    if (failure instanceof CaptureFailure && failure.errorType === 'rejected') return [];
+    throw failure;
+  }
 }

@@ -12,7 +12,7 @@ import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { enrollmentArm } from '../../../workflows/domain/capture/arms.js';
 import { requiresOverride } from '../../../workflows/domain/capture/changed-dates.js';
 import { duplicateOf, isUnchanged } from '../../../workflows/domain/capture/duplicates.js';
-import { readingOf, unreadFields } from '../../../workflows/domain/capture/reading.js';
+import { readingOf } from '../../../workflows/domain/capture/reading.js';
 import { latestDay } from '../../../workflows/domain/util/dates.js';
 import { decideBatch, wouldChange } from '../../anchor/decide-batch.js';
 import { recordBusy, TriggerRefused } from '../client/failure.js';
@@ -54,7 +54,7 @@ export async function writeRecord(
     missing,
     latestDay: latestDay(nowMs()),
     arm: enrollmentArm(config.known_events, enrollment.event),
-    unread: unreadFields(material.rows, config.participant_field_mapping),
+    unread: material.unread,
   };
   const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
   const hashes = {

@@ -77,24 +77,38 @@ interface PolicySource {
   form_mapping?: { form_oid?: string; item_oid?: string; partial_date_handling?: string } | null;
 }
 
-/** A mapped field that an export lacks altogether: an empty one would be there. */
+/** A mapped field that an export lacks, although the capture system exports empty fields. */
 export interface UnreadField {
   name: ParticipantField;
   /** In the capture system. */
   field: string;
 }
 
-/**
- * The mapped fields that no row of an export has: they were renamed or deleted, or the token's user may not export
- * them. A checkbox is exported as its boxes.
- */
-export function unreadFields(rows: readonly ExportRow[], mapping: Record<string, string>): UnreadField[] {
+/** The mapped fields that no row of an export has. A checkbox is exported as its boxes. */
+export function absentFields(rows: readonly ExportRow[], mapping: Record<string, string>): UnreadField[] {
   const columns = new Set(rows.flatMap((row) => Object.keys(row)));
   const boxes = new Set([...columns].flatMap((column) => (column.includes('___') ? column.split('___', 1) : [])));
   return participantFields.flatMap((name) => {
     const field = Object.hasOwn(mapping, name) ? mapping[name]! : undefined;
-    return field === undefined || columns.has(field) || boxes.has(field) ? [] : [{ name, field }];
+    if (field === undefined || columns.has(field) || boxes.has(field)) return [];
+    // Columns of the system's own are there for records that have a value.
+    return field.startsWith('redcap_') ? [] : [{ name, field }];
   });
+}
+
+/** A field of the dictionary, and whether it identifies people. */
+export interface FieldExport {
+  field_name: string;
+  identifier: boolean;
+}
+
+/**
+ * The absent fields of which more is known than that they are empty: they were renamed or deleted (the dictionary does
+ * not have them), or identify people, which the token's user may not export.
+ */
+export function unreadFields(absent: readonly UnreadField[], dictionary: readonly FieldExport[]): UnreadField[] {
+  const identifier = new Map(dictionary.map((field) => [field.field_name, field.identifier]));
+  return absent.filter(({ field }) => identifier.get(field.split('___', 1)[0]!) ?? identifier.get(field) ?? true);
 }
 
 /**
