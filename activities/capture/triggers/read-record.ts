@@ -28,7 +28,10 @@ export interface ReadRecord {
   missing: ReadonlySet<string>;
 }
 
-/** Reads a trigger’s record from the capture system. @throws TriggerRefused RECORD_NOT_FOUND, INSTRUMENT_NOT_EXPORTED */
+/**
+ * Reads a trigger’s record from the capture system.
+ * @throws TriggerRefused RECORD_NOT_FOUND, INSTRUMENT_NOT_EXPORTED
+ */
 export async function readRecord(
   deps: CaptureDeps,
   event: WebhookEventRow,
