@@ -45,8 +45,9 @@ export const Code = Type.String({
 /** A name chosen by users: one line with something to see; blanks around it are cut off. */
 export const nameText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: `^${VISIBLE}${LINE}$`, 'x-nfc': true, 'x-trimmed': true });
-/** Text of another system: one line. */
-export const lineText = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: `^${LINE}$` });
+/** The id of another system: one line without marks that nobody sees, by which it would match no record. */
+export const externalId = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: `^(?!.*${MARKS})${LINE}$` });
 /** The unique name of an event of a capture system; blanks around it come from copying, and are cut off. */
 export const EventName = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', 'x-trimmed': true });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });

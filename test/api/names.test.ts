@@ -113,6 +113,8 @@ describe('Names and codes that people type', function () {
     for (const [body, field] of [
       [{ participant_code: '\u200b\u2060' }, 'participant_code'],
       [{ participant_code: unique('P'), external_id: 'a\u0007b' }, 'external_id'],
+      [{ participant_code: unique('P'), external_id: '\u200b' }, 'external_id'],
+      [{ participant_code: unique('P'), external_id: 'R\u202e5' }, 'external_id'],
     ] as const) {
       const refused = await http.send<{ errors: { path: string }[] }>('POST', path, body);
       expect([refused.status, refused.body.errors.map((fault) => fault.path)]).to.deep.equal([422, [field]]);
