@@ -2,6 +2,7 @@ import Koa from 'koa';
 import type { Dependencies } from './dependencies.js';
 import { compress } from './http/middleware/compression.js';
 import { cors } from './http/middleware/cors.js';
+import { proxiedAddress } from './http/middleware/proxied-address.js';
 import { requestLogger } from './http/middleware/request-logger.js';
 import type { Route } from './http/route.js';
 import { mountedRoutes, notFound } from './http/router.js';
@@ -14,6 +15,7 @@ export function createApp(dependencies: Dependencies, routes: readonly Route[]):
     app.proxy = true;
     // Our own proxy added the last address; the client may have written the others.
     app.maxIpsCount = 1;
+    app.use(proxiedAddress);
   }
   if (tracing) app.use(tracing.middleware);
   app.use(requestLogger(dependencies));

@@ -2229,6 +2229,24 @@ begin
   perform set_config('app.erasing', '', true);
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.erase_visit_texts(p_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform set_config('app.erasing', 'on', true);
+  -- Other visits have the name of their window, event or mapping, which is the study's.
+  update visit_states s set name = '[erased]' from scheduled_visits v
+    where v.participant_id = p_id and s.participant_id = p_id and s.visit_id = v.id
+      and v.schedule_version_id is null and v.visit_window_id is null and v.event_definition_id is null;
+  update scheduled_visits set name = '[erased]'
+    where participant_id = p_id and schedule_version_id is null and visit_window_id is null and event_definition_id is null;
+  update scheduled_visits set review_resolution = '[erased]' where participant_id = p_id and review_resolution is not null;
+  perform set_config('app.erasing', '', true);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.export_instant(t timestamp with time zone)
  RETURNS text
  LANGUAGE sql

@@ -1,5 +1,5 @@
 import { nowMs } from '../../db/client/clock.js';
-import { currentPolicyRow, notifyCoordinators } from '../../db/capture/captured-participants.queries.js';
+import { currentPolicy, notifyCoordinators } from '../../db/capture/captured-participants.queries.js';
 import { lockAnchorsOfRecords, lockByExternalId } from '../../db/capture/captured-participants.queries.js';
 import type { CapturedRow } from '../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
@@ -22,7 +22,7 @@ import { rulesOf } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
 import { formNotExported, TriggerRefused } from './client/failure.js';
 import { readingHashOf } from './record-hashes.js';
-import { adoptSpellings, writeParticipants } from './write-participants.js';
+import { adoptSpellings, STUDY_CLOSED, writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 
 export interface ReadBatch {
@@ -49,7 +49,8 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
   const { config, sync_id } = batch;
   const { study_id } = config;
   const outcomes: RecordOutcome[] = [];
-  const read = readingsOf(batch, await currentPolicyRow(tx, study_id), outcomes);
+  const { policy, closed } = await currentPolicy(tx, study_id);
+  const read = readingsOf(batch, policy, outcomes);
   const claimedAt = [...batch.claims.values()].map(({ claimed_at }) => claimed_at).sort()[0]!;
   const ours = await storeReadings(
     tx,
@@ -82,7 +83,12 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     });
   }
   const fresh = held.filter((each) => !(each.known && existing.has(each.reading.record)));
-  const refused = await writeFresh(work, batch, { readings: fresh.map(({ reading }) => reading), existing }, outcomes);
+  const refused = await writeFresh(
+    work,
+    batch,
+    { readings: fresh.map(({ reading }) => reading), existing, closed },
+    outcomes,
+  );
   const released = new Set(held.flatMap(({ known, reading }) => (known ? [reading.record] : [])));
   const left = [...batch.claims.keys()].filter((record) => !released.has(record));
   await releaseRecords(tx, study_id, left, sync_id, refused);
@@ -141,7 +147,11 @@ const failedRecord = (record: string, { code, message }: { code: string; message
 async function writeFresh(
   work: WriteTransaction,
   { config, sync_id, plan }: ReadBatch,
-  { readings, existing }: { readings: readonly Reading[]; existing: ReadonlyMap<string, CapturedRow> },
+  {
+    readings,
+    existing,
+    closed,
+  }: { readings: readonly Reading[]; existing: ReadonlyMap<string, CapturedRow>; closed: boolean },
   outcomes: RecordOutcome[],
 ): Promise<string[]> {
   if (readings.length === 0) return [];
@@ -153,6 +163,7 @@ async function writeFresh(
       form_oid: plan.instrument,
       date_field: config.participant_field_mapping['enrollment_date'],
       create_missing_sites,
+      closed,
       from: { sync_id },
     },
     readings,
@@ -167,7 +178,8 @@ async function writeFresh(
     }
     // A record without a participant stays unread, and its content identifies it.
     if (existing.has(record)) refused.push(record);
-    outcomes.push(failedRecord(record, result));
+    const outcome = failedRecord(record, result);
+    outcomes.push(result.code === STUDY_CLOSED ? { ...outcome, outcome: 'skipped' } : outcome);
   }
   const decided = await decideBatch(
     work,

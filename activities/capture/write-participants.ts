@@ -26,6 +26,8 @@ export interface CaptureOrigin {
   /** The field that the enrollment date is mapped to. */
   date_field: string | undefined;
   create_missing_sites: boolean;
+  /** The study has ended: its participants are updated, nobody is enrolled. */
+  closed: boolean;
   /** For the audit records: the reader of the record. */
   from: Record<string, string>;
 }
@@ -49,7 +51,7 @@ interface CapturedRecord {
  * Creates or updates the participants of records, and the facts behind their anchors (trigger rules 4, 5): of one
  * record for a trigger, of a batch for a sync. The enrollment date is only a fact here: only the anchor changes the
  * participant's date. Refusals of single records: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG,
- * FIELD_NOT_EXPORTED.
+ * FIELD_NOT_EXPORTED, STUDY_CLOSED.
  * @param existing the records' participants, if the transaction has locked them already
  */
 export async function writeParticipants(
@@ -66,15 +68,19 @@ export async function writeParticipants(
       origin.study_id,
       readings.map(({ record }) => record),
     ));
+  const [newcomers, others] = origin.closed
+    ? [readings.filter(({ record }) => !locked.has(record)), readings.filter(({ record }) => locked.has(record))]
+    : [[], readings];
+  for (const { record } of newcomers) results.set(record, studyClosed());
   const sites = new Sites(
     work,
     { id: origin.study_id, create_missing_sites: origin.create_missing_sites },
     { source: 'datacapture', ...origin.from },
   );
-  const siteOf = await sites.ofAll(readings);
+  const siteOf = await sites.ofAll(others);
   const fresh: CapturedRecord[] = [],
     known: (CapturedRecord & { row: CapturedRow })[] = [];
-  for (const reading of readings) {
+  for (const reading of others) {
     const { enrollment_date: _fact, site_code: _code, ...columns } = reading.mapped.values;
     const site = siteOf.get(reading)!;
     const each = {
@@ -139,6 +145,15 @@ const sourceOf = (origin: CaptureOrigin, { mapped }: Reading) => ({
   ...(mapped.dropped.length > 0 && { dropped: mapped.dropped }),
 });
 const formStatus = (reading: Reading) => (reading.form_complete ? 'complete' : 'draft');
+
+/** The code of `studyClosed`. */
+export const STUDY_CLOSED = 'STUDY_CLOSED';
+const studyClosed = () =>
+  new TriggerRefused(
+    STUDY_CLOSED,
+    'The study is completed or archived: the record was not enrolled. ' +
+      'Once the study is active again, a sync enrolls it.',
+  );
 const codeTaken = () =>
   new TriggerRefused('PARTICIPANT_CODE_TAKEN', 'Another participant of the study has this participant code.');
 
@@ -160,7 +175,7 @@ async function enroll(
         new TriggerRefused(
           'INVALID_PARTICIPANT_CODE',
           'The participant code (or the record id in its place) must have 1 to 64 characters without control ' +
-            'characters.',
+            'characters and invisible marks.',
         ),
       );
     } else if (reading.record.length > MAX_RECORD_LENGTH) {

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
-import { LANGUAGE } from '../../workflows/domain/capture/participant.js';
+import { LANGUAGE, MARKS } from '../../workflows/domain/capture/participant.js';
 
 export { Type };
 export type { Static, TSchema };
@@ -31,22 +31,23 @@ export const Language = Type.String({ pattern: LANGUAGE, maxLength: 35 });
 /** No control characters. */
 const LINE = '[^\\x00-\\x1f\\x7f-\\x9f]*';
 /** With something to see: no blank, and no sign without width. */
-const VISIBLE = '(?=.*[^\\s\\xad\\u200b-\\u200f\\u2060])';
+const VISIBLE = '(?=.*[^\\s\\xad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2069])';
 /**
- * A code chosen by users: text without control characters or surrounding blanks. `x-nfc`: composed and decomposed
- * letters are the same (api/http/validation/validation.ts).
+ * A code chosen by users: text without control characters, surrounding blanks, or marks that make two codes look alike.
+ * `x-nfc`: composed and decomposed letters are the same (api/http/validation/validation.ts).
  */
 export const Code = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: `^(?!\\s)${VISIBLE}${LINE}(?<!\\s)$`,
+  pattern: `^(?!\\s)(?!.*${MARKS})${VISIBLE}${LINE}(?<!\\s)$`,
   'x-nfc': true,
 });
 /** A name chosen by users: one line with something to see; blanks around it are cut off. */
 export const nameText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: `^${VISIBLE}${LINE}$`, 'x-nfc': true, 'x-trimmed': true });
-/** Text of another system: one line. */
-export const lineText = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: `^${LINE}$` });
+/** The id of another system: one line without marks that nobody sees, by which it would match no record. */
+export const externalId = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: `^(?!.*${MARKS})${LINE}$` });
 /** The unique name of an event of a capture system; blanks around it come from copying, and are cut off. */
 export const EventName = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', 'x-trimmed': true });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });

@@ -1,3 +1,4 @@
+import { heldInAnyCase, namesRecords } from '../../db/capture/record-spellings.queries.js';
 import { importSites, knownParticipants } from '../../db/imports/participant-import.queries.js';
 import type { KnownParticipant } from '../../db/imports/participant-import.queries.js';
 import { nowMs } from '../../db/client/clock.js';
@@ -53,10 +54,17 @@ export class ImportPlanner {
     private readonly studyId: string,
     readonly sites: Awaited<ReturnType<typeof importSites>>,
     readonly rules: Rules,
+    /** The external ids are records of a capture system, which ignores case. */
+    private readonly ofRecords: boolean,
   ) {}
 
   static async of(tx: Tx, studyId: string, rules: Rules): Promise<ImportPlanner> {
-    return new ImportPlanner(tx, studyId, await importSites(tx, studyId), rules);
+    return new ImportPlanner(tx, studyId, await importSites(tx, studyId), rules, await namesRecords(tx, studyId));
+  }
+
+  /** Equal for the external ids of which only one participant may have one. */
+  keyOf(externalId: string): string {
+    return this.ofRecords ? externalId.toLowerCase() : externalId;
   }
 
   /** Plans the next rows; one statement reads the study's existing data for them. */
@@ -73,7 +81,10 @@ export class ImportPlanner {
       right('participant_code'),
       right('external_id'),
     );
-    return new Portion(this, known).plan(rows);
+    const others = this.ofRecords
+      ? await heldInAnyCase(this.tx, this.studyId, this.sites.at, right('external_id'))
+      : [];
+    return new Portion(this, known, others).plan(rows);
   }
 }
 
@@ -91,10 +102,13 @@ class Portion {
   constructor(
     private readonly file: ImportPlanner,
     known: readonly KnownParticipant[],
+    others: readonly Pick<KnownParticipant, 'participant_code' | 'external_id'>[],
   ) {
     this.byCode = new Map(known.map((one) => [one.participant_code, one]));
     this.codeOfExternal = new Map(
-      known.flatMap((one) => (one.external_id === null ? [] : [[one.external_id, one.participant_code] as const])),
+      [...known, ...others].flatMap((one) =>
+        one.external_id === null ? [] : [[file.keyOf(one.external_id), one.participant_code] as const],
+      ),
     );
   }
 
@@ -155,8 +169,8 @@ class Portion {
   }
 
   private externalFaults(externalId: string | undefined, code: string): RowFault[] {
-    const holder =
-      externalId === undefined ? undefined : (this.file.holders.get(externalId) ?? this.codeOfExternal.get(externalId));
+    const key = externalId === undefined ? undefined : this.file.keyOf(externalId);
+    const holder = key === undefined ? undefined : (this.file.holders.get(key) ?? this.codeOfExternal.get(key));
     return holder !== undefined && holder !== code
       ? [taken('external_id', this.file.inFile.has(holder) ? 'row of the file' : 'participant of the study')]
       : [];
@@ -172,8 +186,8 @@ class Portion {
     } = this.file;
     inFile.add(participant_code);
     if (external_id !== undefined) {
-      holders.set(external_id, participant_code);
-      if (known?.external_id) holders.set(known.external_id, participant_code);
+      holders.set(this.file.keyOf(external_id), participant_code);
+      if (known?.external_id) holders.set(this.file.keyOf(known.external_id), participant_code);
     }
     planned.siteId = site_code === undefined ? undefined : sites.get(site_code)?.id;
     if (site_code !== undefined && planned.siteId === undefined && !newSites.has(site_code)) {

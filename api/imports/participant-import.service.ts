@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { withKeepAlive } from '../../db/client/connection/keep-alive.js';
 import { completeImport, importById, importedBefore } from '../../db/imports/imports.queries.js';
 import { rehearse } from '../../db/imports/participant-import.queries.js';
+import { DateCodes } from './files/date-codes.js';
 import { FailedRows } from './files/failed-rows.js';
 import { readCsv } from './files/csv.js';
 import { ImportProgress } from './files/progress.js';
@@ -66,6 +67,7 @@ export async function importParticipants(
   const total = outline.rows;
   progress.note('deciding', 0.2, total);
   const lists = new ImportLists();
+  const dateCodes = new DateCodes();
   const failed = options.answer === 'failed_rows' ? new FailedRows(outline.headerCells) : undefined;
   const work = async () => {
     const planner = await ImportPlanner.of(tx, studyId, options);
@@ -76,6 +78,7 @@ export async function importParticipants(
       const plan = await planner.plan(rows);
       await writer.write(plan);
       lists.add(plan);
+      dateCodes.add(rows);
       failed?.add(rows, plan);
       done += rows.length;
     }
@@ -117,6 +120,7 @@ export async function importParticipants(
       code: 'UNKNOWN_COLUMN',
       message: `The column ${column} is not known and was left out`,
     })),
+    ...dateCodes.warnings(),
   ];
   const summary = { dry_run: options.dry_run, total_rows: total, created_sites, warnings, file: sheet.notes };
   return options.answer === 'overview' ? lists.overview(summary) : lists.answer(summary);

@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { nowIso } from '../../db/client/clock.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
-import { eraseIdentity, erasedAt, storedDataOf, mappedIdentityItems } from '../../db/participants/erasure.queries.js';
+import {
+  eraseIdentity,
+  erasedAt,
+  knownItems,
+  storedDataOf,
+  mappedIdentityItems,
+} from '../../db/participants/erasure.queries.js';
 import { participantForUpdate } from '../../db/participants/participants.queries.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -13,7 +19,7 @@ import type { RequestScope } from '../http/state.js';
  * Removes the participant's identity fields; an enrolled participant is withdrawn first. Dates, decisions, results and
  * the audit chain stay: they name the participant by id, and by code or a pseudonym. The reason is stored with the
  * participant and not in the audit log, which has no free text about persons.
- * @throws 404, 409 PARTICIPANT_ERASED
+ * @throws 404, 409 PARTICIPANT_ERASED, 400 UNKNOWN_FORM_ITEM: a mistyped name would leave its value for good
  */
 export async function eraseParticipant(
   change: RequestScope,
@@ -28,6 +34,7 @@ export async function eraseParticipant(
   if (!before) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   if (await erasedAt(tx, id))
     throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased already.' });
+  await requireKnownItems(tx, before, input.form_items ?? []);
   if (before.status !== 'withdrawn') await withdraw(change, id, { reason: input.reason });
   const code = input.replace_code ? `ERASED-${randomBytes(5).toString('hex').toUpperCase()}` : null;
   const items = [...(await mappedIdentityItems(tx, before.study_id)), ...(input.form_items ?? [])].map((name) =>
@@ -52,6 +59,31 @@ export async function eraseParticipant(
     metadata: { ...erased, code_replaced: code !== null },
   });
   return { participant: await getParticipantOrThrow(tx, id), erased_at: await erasedAt(tx, id), erased };
+}
+
+async function requireKnownItems(
+  tx: RequestScope['tx'],
+  { id, study_id }: { id: string; study_id: string },
+  names: readonly string[],
+): Promise<void> {
+  const known = await knownItems(
+    tx,
+    { study_id, participant_id: id },
+    names.map((name) => name.toLowerCase()),
+  );
+  const errors = names.flatMap((name, i) =>
+    known.has(name.toLowerCase())
+      ? []
+      : [
+          {
+            path: `form_items.${i}`,
+            code: 'UNKNOWN_FORM_ITEM',
+            message: `form_items.${i} is the name of no item of a form of the study`,
+          },
+        ],
+  );
+  if (errors.length > 0)
+    throw problem('RULE_VIOLATED', { detail: `${errors[0]!.message}: nothing was erased.`, errors });
 }
 
 /**

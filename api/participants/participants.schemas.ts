@@ -1,5 +1,5 @@
 import {
-  lineText,
+  externalId,
   nameText,
   Code,
   Email,
@@ -45,7 +45,7 @@ export const Phone = Type.String({ pattern: '^[+(0-9][0-9 ()./-]{2,39}$', maxLen
 /** enrollment_date is not included: it mirrors the anchor date, which has its own routes. */
 export const NewParticipant = input('ParticipantCreate', {
   participant_code: Code,
-  external_id: Type.Optional(nullable(lineText(200))),
+  external_id: Type.Optional(nullable(externalId(200))),
   site_id: Type.Optional(nullable(Uuid)),
   site_code: Type.Optional(nullable(Code)),
   preferred_language: Type.Optional(nullable(Language)),

@@ -4,6 +4,7 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import type { OutboxMessage } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { insertMany } from '../../db/client/sets/bulk-insert.js';
+import { otherSpellingTaken } from '../../db/capture/record-spellings.queries.js';
 import { IDENTITY, erasedAt } from '../../db/participants/erasure.queries.js';
 import type { Participant } from '../../db/models/records.js';
 import {
@@ -77,6 +78,7 @@ export async function enrollParticipant(
   requireBorn(input);
   const { fields, siteId } = await resolveSite(tx, studyId, input);
   await requireReach(tx, studyId, siteId ?? null);
+  await requireOwnRecord(tx, studyId, fields.external_id);
   const id = await mapConstraintErrors(unique, () =>
     insertParticipant(tx, {
       ...fields,
@@ -117,6 +119,7 @@ export async function changeParticipant(
     changed.filter((field) => ERASED_FOR_GOOD.includes(field)),
   );
   if (changed.includes('site_id')) await requireReach(tx, before.study_id, siteId ?? null);
+  if (changed.includes('external_id')) await requireOwnRecord(tx, before.study_id, fields.external_id, id);
   await mapConstraintErrors(unique, () => updateParticipant(tx, id, change));
   audit.record({
     ...auditActor(actor, context),
@@ -311,6 +314,14 @@ async function locked(tx: Tx, id: string): Promise<ParticipantRecord> {
 /** Blanks around a record's id come from copying: a capture system's ids have none. Blanks alone count as no id. */
 const withoutBlanks = <T extends { external_id?: string | null }>(fields: T): T =>
   typeof fields.external_id === 'string' ? { ...fields, external_id: fields.external_id.trim() || null } : fields;
+
+/** Two participants must not have one record of the capture system. @throws 409 DUPLICATE_EXTERNAL_ID */
+async function requireOwnRecord(tx: Tx, studyId: string, externalId?: string | null, own?: string): Promise<void> {
+  if (externalId != null && (await otherSpellingTaken(tx, studyId, externalId, own)))
+    throw problem('DUPLICATE_EXTERNAL_ID', {
+      detail: 'Another participant of the study has this external_id in other case: to a capture system they are one.',
+    });
+}
 
 /** Takes the site by id or by code; both must mean the same. `siteId` undefined: the site is not part of the change. */
 async function resolveSite(tx: Tx, studyId: string, input: Fields) {

@@ -265,19 +265,27 @@ export async function writeCaptureForms(
 }
 
 const POLICY = `
-select coalesce(p.policy, s.config -> 'enrollment_date_policy') as policy
+select coalesce(p.policy, s.config -> 'enrollment_date_policy') as policy,
+    s.status in ('completed', 'archived') as closed
   from studies s left join enrollment_policies p on p.study_id = s.id and p.policy_version = s.policy_version
  where s.id = $1`;
 export interface PolicyOf {
   policy: unknown;
+  /** The study is completed or archived: nobody is enrolled any more. */
+  closed: boolean;
 }
-/** Statement for the study's current enrollment policy; null when it has none. */
+/** Statement for the study's current enrollment policy (null when it has none), and whether it enrolls. */
 export const policyStatement = (studyId: string): Statement => ({ sql: POLICY, values: [studyId] });
 
 /** The study's current enrollment policy; null when it has none. */
 export async function currentPolicyRow(tx: Tx, studyId: string): Promise<unknown> {
+  return (await currentPolicy(tx, studyId)).policy;
+}
+
+/** The study's current enrollment policy, and whether it enrolls. */
+export async function currentPolicy(tx: Tx, studyId: string): Promise<PolicyOf> {
   const [row] = await prepared<PolicyOf>(tx, POLICY, [studyId]);
-  return row?.policy ?? null;
+  return row ?? { policy: null, closed: false };
 }
 
 /** The participant's workflow was started by a message that it answered: a pending start has nothing to do. */

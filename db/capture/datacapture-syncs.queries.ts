@@ -200,19 +200,23 @@ export async function storeOutcomes(tx: Tx, syncId: string, outcomes: readonly R
 }
 
 /**
- * A vanished record may have been renamed: the issue names a record if exactly one that this sync enrolled has the last
- * known content of the vanished one. Participants are never merged by this.
+ * A vanished record may have been renamed: the issue names a record if exactly one has its last known content that this
+ * sync enrolled, or a trigger since the vanished one was last read. Participants are never merged by this.
  */
 export async function nameRenamed(tx: Tx, sync: SyncRow): Promise<void> {
   await prepared(
     tx,
     `with same as (
-       select v.record, min(n.record) as new_record from datacapture_sync_records v
+       select v.record, min(m.record) as new_record from datacapture_sync_records v
          join datacapture_records h on h.study_id = v.study_id and h.record = v.record and h.reading_hash is not null
-         join datacapture_sync_records n on n.sync_id = v.sync_id and n.outcome in ('created', 'failed')
-         join datacapture_records m on m.study_id = n.study_id and m.record = n.record
+         join datacapture_records m on m.study_id = v.study_id and m.record <> v.record
            and m.reading_hash = h.reading_hash
-        where v.sync_id = $1 and v.outcome = 'vanished' group by v.record having count(*) = 1
+         left join datacapture_sync_records n on n.sync_id = v.sync_id and n.record = m.record
+        where v.sync_id = $1 and v.outcome = 'vanished' and n.outcome is distinct from 'vanished'
+          and (n.outcome in ('created', 'failed')
+            or exists (select from webhook_events e where e.study_id = v.study_id and e.record = m.record
+              and e.outcome = 'created' and e.received_at > h.read_at))
+        group by v.record having count(*) = 1
      )
      update datacapture_sync_records r
        set issues = r.issues || jsonb_build_array(jsonb_build_object('code', 'RECORD_RENAMED', 'message',

@@ -215,6 +215,14 @@ select id from webhook_events
   values: [event.study_id, `\\x${event.raw_body_hash.toString('hex')}`, event.id, hours * 3600],
 });
 
+/** Whether a trigger of the participant is being processed. */
+export async function isOpenTrigger(tx: Tx, id: string, participantId: string): Promise<boolean> {
+  const found: unknown = await tx('webhook_events')
+    .where({ id, participant_id: participantId, status: 'processing' })
+    .first('id');
+  return found !== undefined;
+}
+
 /** The number of earlier open triggers of the same record. */
 export async function openTriggersBefore(tx: Tx, event: WebhookEventRow): Promise<number> {
   const [row] = await tx('webhook_events')

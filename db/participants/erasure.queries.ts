@@ -23,6 +23,27 @@ export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<stri
   return IDENTITY.flatMap((field) => row?.participant_field_mapping[field] ?? []);
 }
 
+/** Those of the names, in lower case, that items of the study's forms have, or the participant's decisions quote. */
+export async function knownItems(
+  tx: Tx,
+  of: { study_id: string; participant_id: string },
+  names: readonly string[],
+): Promise<Set<string>> {
+  if (names.length === 0) return new Set();
+  const rows = await query<{ name: string }>(
+    tx,
+    `select lower(k) as name from form_instances f, jsonb_object_keys(f.items) k
+      where f.study_id = $1 and lower(k) = any($3::text[])
+     union
+     select lower(k) from anchor_decisions d,
+       jsonb_array_elements(case when jsonb_typeof(d.facts->'forms') = 'array' then d.facts->'forms' else '[]' end) f,
+       jsonb_object_keys(case when jsonb_typeof(f->'items') = 'object' then f->'items' else '{}' end) k
+      where d.participant_id = $2 and lower(k) = any($3::text[])`,
+    [of.study_id, of.participant_id, [...names]],
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
 /** When the participant was erased; null: never. */
 export async function erasedAt(tx: Tx, id: string): Promise<string | null> {
   const row = (await tx('participants').where({ id }).first('erased_at')) as { erased_at: string | null } | undefined;
@@ -53,7 +74,7 @@ export async function eraseIdentity(
   const phones = await tx('push_tokens').where({ participant_id: input.id }).delete();
   const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [input.id]);
   await forgetDetails(tx, input.id);
-  await execute(tx, 'select erase_reasons($1, $2)', [input.id, input.reason]);
+  await execute(tx, 'select erase_reasons($1, $2), erase_visit_texts($1)', [input.id, input.reason]);
   const files = await endExports(tx, input.study_id, input.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
 }

@@ -166,6 +166,35 @@ describe('Erasure of a participant', function suite() {
       expect((await root.get(`/api/exports/${kept}/download`)).text).not.to.contain(secret);
   });
 
+  it('removes names of unscheduled visits and notes of reviews; names of the study’s windows stay', async () => {
+    const { id } = await person();
+    const day = '2026-02-03';
+    const visit = { participant_id: id, name: `ill: ${secret}`, target_date: day, window_open: day, window_close: day };
+    await root.expect(201, 'POST', '/api/schedules/visits', visit);
+    await owner.query('update scheduled_visits set review_resolution = $2 where participant_id = $1', [id, secret]);
+    await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
+    expect(await placesOf(secret)).to.deep.equal([]);
+    const { rows } = await owner.query<{ name: string }>(
+      'select name from scheduled_visits where participant_id = $1',
+      [id],
+    );
+    expect(rows.filter(({ name }) => name === '[erased]')).to.have.length(1);
+  });
+
+  it('refuses the name of an item that no form has, and erases nothing: its value would stay for good', async () => {
+    const { id } = await person();
+    const refused = await root.post(`/api/participants/${id}/erase`, {
+      reason: 'x',
+      form_items: ['nickname', 'NICK_NAME', 'Weight_KG'],
+    });
+    expect([refused.status, refused.body.errors?.map(({ path, code }) => [path, code])]).to.deep.equal([
+      400,
+      [['form_items.1', 'UNKNOWN_FORM_ITEM']],
+    ]);
+    expect(await root.expect(200, 'GET', `/api/participants/${id}`)).to.include({ status: 'enrolled' });
+    await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
+  });
+
   it('replaces the code by a pseudonym when asked to', async () => {
     const { id } = await person();
     const before = await root.expect(200, 'GET', `/api/participants/${id}`);

@@ -70,6 +70,7 @@ describe('Names and codes that people type', function () {
         ['   ', 'BLANK'],
         ['\u00a0\u2003', 'BLANK'],
         ['\u200b\u2060', 'BLANK'],
+        ['\u202e\u2066\ufeff', 'BLANK'],
         ['a\u0007b', 'PATTERN'],
         ['a\nb', 'PATTERN'],
       ]) {
@@ -112,10 +113,30 @@ describe('Names and codes that people type', function () {
     for (const [body, field] of [
       [{ participant_code: '\u200b\u2060' }, 'participant_code'],
       [{ participant_code: unique('P'), external_id: 'a\u0007b' }, 'external_id'],
+      [{ participant_code: unique('P'), external_id: '\u200b' }, 'external_id'],
+      [{ participant_code: unique('P'), external_id: 'R\u202e5' }, 'external_id'],
     ] as const) {
       const refused = await http.send<{ errors: { path: string }[] }>('POST', path, body);
       expect([refused.status, refused.body.errors.map((fault) => fault.path)]).to.deep.equal([422, [field]]);
     }
+    // Marks that nobody sees would make two codes of one.
+    for (const mark of ['\u202e', '\u200b', '\u2066', '\u00ad', '\ufeff']) {
+      for (const given of [`${mark}${code}`, `${code.slice(0, 3)}${mark}${code.slice(3)}`, `${code}${mark}`]) {
+        const refused = await http.send<{ errors: { path: string; code: string }[] }>('POST', path, {
+          participant_code: given,
+        });
+        expect(
+          [refused.status, refused.body.errors?.map((f) => [f.path, f.code])],
+          JSON.stringify(given),
+        ).to.deep.equal([422, [['participant_code', 'PATTERN']]]);
+        // Of a cell, blanks around it and a byte order mark are cut off.
+        if (given.trim() !== given) continue;
+        const file = await imported(http, study.id, `participant_code,external_id\n${given},x\n`);
+        expect(file.imported_count, JSON.stringify(given)).to.equal(0);
+      }
+    }
+    // Some scripts write with joiners.
+    await http.expect(201, 'POST', path, { participant_code: `${code}\u0645\u06cc\u200c\u062e` });
     const { token } = await http.expect<Loose & { token: string }>(201, 'POST', '/api/v1/tokens', {
       name: 'authoring',
       scopes: ['authoring:write'],

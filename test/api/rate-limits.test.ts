@@ -9,7 +9,12 @@ describe('Rate limits', () => {
   let root: Http;
   before(async function start() {
     // One secret, so that a token is good at both processes.
-    const limits = { RATE_LIMIT_PER_MINUTE: '20', AUTH_RATE_LIMIT_PER_MINUTE: '8', TRUST_PROXY: 'true' };
+    const limits = {
+      RATE_LIMIT_PER_MINUTE: '20',
+      AUTH_RATE_LIMIT_PER_MINUTE: '8',
+      WEBHOOK_RATE_LIMIT_PER_MINUTE: '6',
+      TRUST_PROXY: 'true',
+    };
     [one, two] = await Promise.all([startApi(limits), startApi(limits)]);
     root = await admin();
   });
@@ -23,6 +28,35 @@ describe('Rate limits', () => {
   };
   const loginAt = async (base: string, email: string, password: string, options: { headers: Record<string, string> }) =>
     new Http(base).post<{ tokens: { access_token: string } }>('/api/auth/login', { email, password }, options);
+
+  it('count an address once, whatever port the proxy appends to it; what is no address is the proxy’s', async () => {
+    const at = async (ip: string) => {
+      const options = { headers: { 'X-Forwarded-For': ip } };
+      return (await loginAt(one.url, `${unique()}@example.org`, goodPassword, options)).status;
+    };
+    const v4 = from().headers['X-Forwarded-For'];
+    for (let i = 1; i <= 8; i += 1) expect(await at(`203.0.113.9, ${v4}:${50_000 + i}`)).to.equal(401);
+    expect(await at(v4)).to.equal(429);
+    const v6 = `2001:db8:${(address += 1).toString(16)}:7::1`;
+    for (let i = 1; i <= 8; i += 1) expect(await at(i % 2 ? `[${v6}]:${50_000 + i}` : `[${v6}]`)).to.equal(401);
+    expect(await at(v6)).to.equal(429);
+    for (let i = 1; i <= 8; i += 1) expect(await at(`unknown-${i}`)).to.be.oneOf([401, 429]);
+    expect(await at(`unknown-${address}`)).to.equal(429);
+  });
+
+  it('count triggers that nobody signed by their network', async () => {
+    const network = `2001:db8:${(address += 1).toString(16)}:9`;
+    const statuses = [];
+    for (let i = 1; i <= 7; i += 1) {
+      const { status } = await fetch(`${one.url}/api/webhooks/datacapture/det`, {
+        method: 'POST',
+        headers: { 'X-Forwarded-For': `${network}::${i}` },
+        body: new URLSearchParams({ project_id: unique('nobody'), record: '1', instrument: 'enroll' }),
+      });
+      statuses.push(status);
+    }
+    expect(statuses).to.deep.equal([...Array<number>(6).fill(200), 429]);
+  });
 
   it('count the addresses of an IPv6 network as one caller', async () => {
     const network = `2001:db8:${(address += 1).toString(16)}:1`;

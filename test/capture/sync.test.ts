@@ -150,6 +150,21 @@ describe('sync: every record of the enrollment instrument', function () {
     });
   }
 
+  it('says that a record was renamed that a trigger enrolled a second time under its new name', async () => {
+    const study = await stage.study();
+    load(study, [row('old', { lang: 'de' }), row('stays', { lang: 'it' })]);
+    await synced(study);
+    stage.simulator.control.renameRecord(Number(study.projectId), 'old', 'new');
+    await study.enroll('new', { enrolled: '2026-01-15' });
+    expect((await study.settled(1))[0]).to.include({ status: 'processed', outcome: 'created' });
+    const report = await synced(study);
+    expect(report.progress).to.include({ vanished: 1, created: 0, unchanged: 2 });
+    const [vanished] = report.issues.items;
+    expect(vanished!.record).to.equal('old');
+    expect(vanished!.issues.map(({ code }) => code)).to.deep.equal(['RECORD_VANISHED', 'RECORD_RENAMED']);
+    expect(vanished!.issues[1]!.message).to.include('"new"');
+  });
+
   it('reports a record that was renamed or deleted, and follows nothing silently', async () => {
     const study = await stage.study();
     load(study, [row('old', { lang: 'de' }), row('gone', { lang: 'fr' }), row('stays', { lang: 'it' })]);

@@ -56,6 +56,34 @@ describe('Importing participants from a workbook', function () {
     ]);
   });
 
+  it('a code that is a date or time is taken, and a warning names its row: it may have been typed as 3-4', async () => {
+    const bytes = await workbook((sheet) => {
+      sheet.addRow(['participant_code', 'external_id', 'date_of_birth']);
+      sheet.addRow([new Date(Date.UTC(2026, 2, 4)), 'R-1', new Date(Date.UTC(1980, 0, 1))]);
+      sheet.addRow(['P-2', new Date(Date.UTC(2026, 3, 3))]);
+      sheet.addRow(['3-4', '4/3']);
+    });
+    const result = await imported(http, study.id, bytes, '', 'excel');
+    expect(result.imported_participants.map(({ participant_code }) => participant_code)).to.deep.equal([
+      '2026-03-04',
+      'P-2',
+      '3-4',
+    ]);
+    const said = (answer: typeof result) =>
+      (answer.warnings as { code: string; message: string }[]).filter(({ code }) => code === 'CODE_IS_DATE');
+    expect(said(result).map(({ message }) => /^(\w+) in row (\d+)/.exec(message)?.slice(1))).to.deep.equal([
+      ['participant_code', '2'],
+      ['external_id', '3'],
+    ]);
+    const csv = await imported(
+      http,
+      study.id,
+      'participant_code,arm\n04.03.2027,A\n4-Mar,A\nMär 04,A\nMar-04,B\n4. Mrz,B\n03:40,B\n1.2,A\nA-4-Mar,A\n3-4-5,A\n',
+      '?dry_run=true',
+    );
+    expect(said(csv).map(({ message }) => Number(/row (\d+)/.exec(message)?.[1]))).to.deep.equal([2, 3, 4, 5, 6, 7]);
+  });
+
   it('reads the first sheet: dates without a zone, leading zeros, formulas’ results, rich text; rows are numbered as the sheet numbers them', async () => {
     const bytes = await workbook((sheet, book) => {
       sheet.addRow(['participant_code', 'external_id', 'site_code', 'preferred_language', 'date_of_birth']);

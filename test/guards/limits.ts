@@ -128,4 +128,20 @@ export const limitGuards: readonly Guard[] = [
     test: STREAMS,
     title: 'a stream ends with the login that opened it',
   },
+  {
+    refuses: 'a caller of its own for each port that a proxy appends',
+    file: 'api/http/middleware/proxied-address.ts',
+    text: 'const address = found ?',
+    without: 'const address = found?.length === 0 ?',
+    test: 'test/api/rate-limits.test.ts',
+    title: 'count an address once, whatever port the proxy appends',
+  },
+  {
+    refuses: 'unsigned triggers from each address of a network',
+    file: 'api/capture/triggers/trigger-takers.ts',
+    text: '`ip:${networkOf(ip)}`',
+    without: '`ip:${networkOf(ip) && ip}`',
+    test: 'test/api/rate-limits.test.ts',
+    title: 'count triggers that nobody signed by their network',
+  },
 ];

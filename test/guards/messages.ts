@@ -211,4 +211,20 @@ export const messageGuards: readonly Guard[] = [
     test: 'test/security/sealed-messages.test.ts',
     title: 'a signal, an update and a start in the open change nothing, and are told',
   },
+  {
+    refuses: 'the schedule of a proposal to who evaluates by hand',
+    file: 'activities/anchor/commands/execute-command.ts',
+    text: 'return isTrigger ? command :',
+    without: 'return isTrigger || event === undefined ? command :',
+    test: 'test/anchor/by-hand.test.ts',
+    title: 'ensure_schedule is for triggers',
+  },
+  {
+    refuses: 'workflows that are started without the ids that they need',
+    file: 'workflows/util/checked-start.ts',
+    text: 'if (wrong.length > 0)',
+    without: 'if (wrong.length > 9)',
+    test: 'test/anchor/by-hand.test.ts',
+    title: 'auditVerification with',
+  },
 ];

@@ -120,6 +120,21 @@ describe('The API process in production', function suite() {
     }
   });
 
+  it('is reached by https alone: HSTS and Secure cookies, also without PUBLIC_URL or with it in capitals', async () => {
+    for (const PUBLIC_URL of ['', 'HTTPS://study.example.org']) {
+      const api = await startApi({ ...good, PUBLIC_URL });
+      try {
+        const { headers } = await fetch(`${api.url}/console/login`);
+        expect(headers.get('strict-transport-security'), PUBLIC_URL).to.include('max-age');
+        expect(headers.getSetCookie().length, PUBLIC_URL).to.be.greaterThan(0);
+        for (const cookie of headers.getSetCookie())
+          expect(cookie, PUBLIC_URL).to.match(/; HttpOnly; SameSite=Lax; Secure$/);
+      } finally {
+        await api.stop();
+      }
+    }
+  });
+
   it('runs on the embedded servers, asks its admin for a second factor, and tells run.json alone the password', async () => {
     const own = await startService(good);
     try {

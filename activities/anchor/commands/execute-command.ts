@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isOpenTrigger } from '../../../db/capture/webhook-events.queries.js';
 import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
@@ -39,8 +40,16 @@ export async function executeCommand(
       scheduleInputs,
       newIds: { overrideRequest: randomUUID(), scheduleVersion: randomUUID() },
     },
-    command,
+    await entitled(tx, command),
   );
+}
+
+/** Only a trigger that is being processed has a schedule made of a proposal, nobody by hand. */
+async function entitled(tx: Tx, command: AnchorCommand): Promise<AnchorCommand> {
+  if (command.kind !== 'evaluate' || !command.message.ensure_schedule) return command;
+  const event = /\/trigger-([0-9a-f-]{36})(-\d+)?$/i.exec(command.id)?.[1];
+  const isTrigger = event !== undefined && UUID.test(event) && (await isOpenTrigger(tx, event, command.participant_id));
+  return isTrigger ? command : { ...command, message: { ...command.message, ensure_schedule: false } };
 }
 
 const isWithdrawn = ({ row }: AnchorSnapshot): boolean => row.participant.status === 'withdrawn';

@@ -23,9 +23,17 @@ export interface CompletedTrigger {
   dated: boolean;
 }
 
-/** Ends a trigger unrelated to enrollment without effect. */
-export async function ignoreTrigger(tx: Tx, event: WebhookEventRow): Promise<TriggerReport> {
-  await endWebhookEvent(tx, event.id, { status: 'processed', outcome: 'ignored' });
+/** Ends a trigger that enrolls and changes nobody without effect. */
+export async function ignoreTrigger(
+  tx: Tx,
+  event: WebhookEventRow,
+  warnings: TriggerNotice[] = [],
+): Promise<TriggerReport> {
+  await endWebhookEvent(tx, event.id, {
+    status: 'processed',
+    outcome: 'ignored',
+    ...(warnings.length > 0 && { warnings }),
+  });
   return { status: 'processed', outcome: 'ignored' };
 }
 

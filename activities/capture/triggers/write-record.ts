@@ -17,7 +17,7 @@ import { latestDay } from '../../../workflows/domain/util/dates.js';
 import { decideBatch, wouldChange } from '../../anchor/decide-batch.js';
 import { recordBusy, TriggerRefused } from '../client/failure.js';
 import { contentHashOf, readingHashOf } from '../record-hashes.js';
-import { adoptSpellings, writeParticipants } from '../write-participants.js';
+import { adoptSpellings, STUDY_CLOSED, writeParticipants } from '../write-participants.js';
 import type { WrittenParticipant } from '../write-participants.js';
 import { completeTrigger, ignoreTrigger } from './complete-trigger.js';
 import type { CompletedTrigger, TriggerReport } from './complete-trigger.js';
@@ -79,11 +79,15 @@ export async function writeRecord(
     form_oid: event.instrument,
     date_field: config.participant_field_mapping['enrollment_date'],
     create_missing_sites: config.create_missing_sites,
+    closed: policy?.closed ?? false,
     from: { webhook_event_id: event.id },
   };
   if (participants.length === 0) await adoptSpellings(work, origin, [record]);
   const result = (await writeParticipants(work, origin, [reading])).get(record)!;
-  if (result instanceof TriggerRefused) throw result;
+  if (result instanceof TriggerRefused) {
+    if (result.code !== STUDY_CLOSED) throw result;
+    return ignoreTrigger(tx, event, [{ code: result.code, message: result.message }]);
+  }
   return decideHere(work, event, result);
 }
 

@@ -4,6 +4,7 @@ import { triggerTakers } from '../../../db/capture/webhook-events.queries.js';
 import type { TriggerTaker } from '../../../db/capture/webhook-events.queries.js';
 import { SecretBox, SecretUnreadable } from '../../../db/client/crypto.js';
 import { withStudyScope } from '../../../db/client/transaction.js';
+import { networkOf } from '../../../db/identity/caller-network.js';
 import { encryptionKeyBytes } from '../../../settings.js';
 import type { Dependencies } from '../../dependencies.js';
 import { problemOf } from '../../http/errors.js';
@@ -91,7 +92,7 @@ export async function takersNow(services: Dependencies, request: TriggerRequest)
  * Triggers without a valid signature are counted by address: nobody can use up a project's own limit, and a project not
  * yet cached does not use up the limit of an address that its neighbours share.
  */
-const sender = (ip: string) => `ip:${ip}`;
+const sender = (ip: string) => `ip:${networkOf(ip)}`;
 
 interface Signed {
   signed: TriggerTaker[];

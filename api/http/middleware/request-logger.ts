@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
 import { nowMs } from '../../../db/client/clock.js';
+import { isHttpsOutside } from '../../public-url.js';
 import { toProblem } from '../to-problem.js';
 import { drainRequestBody } from '../body/drain.js';
 import type { RequestState } from '../state.js';
@@ -23,7 +24,7 @@ export function requestLogger({
   settings,
   draining,
 }: Pick<Dependencies, 'log' | 'metrics' | 'settings' | 'draining'>) {
-  const httpsOutside = /^https:/i.test(settings.PUBLIC_URL ?? '');
+  const httpsOutside = isHttpsOutside(settings);
   return async (ctx: Context, next: Next): Promise<void> => {
     const started = performance.now();
     const requestId = randomUUID();

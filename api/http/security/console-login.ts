@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import { nowMs } from '../../../db/client/clock.js';
 import type { Settings } from '../../../settings.js';
+import { isHttpsOutside } from '../../public-url.js';
 import { Problem, problem } from '../errors.js';
 import { jwtSecret, signToken, verifyToken } from './tokens.js';
 import type { TokenClaims } from './tokens.js';
@@ -19,7 +20,7 @@ const RENEWED_AFTER_SECONDS = 30;
 
 const attributes = (settings: Settings, seconds: number | undefined): string =>
   `Path=${PATH}; ${seconds === undefined ? '' : `Max-Age=${seconds}; `}HttpOnly; ` +
-  `SameSite=Lax${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+  `SameSite=Lax${isHttpsOutside(settings) ? '; Secure' : ''}`;
 
 /** A `Set-Cookie` line for the console. Without `seconds` the cookie lasts as long as the browser is open. */
 export const consoleCookie = (settings: Settings, name: string, value: string, seconds?: number): string =>

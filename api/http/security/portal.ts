@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import type { Settings } from '../../../settings.js';
+import { isHttpsOutside } from '../../public-url.js';
 import { Problem, problem } from '../errors.js';
 import { nowMs } from '../../../db/client/clock.js';
 import { bearerToken, challenge, claimedAudience, signToken, verifyToken } from './tokens.js';
@@ -22,8 +23,7 @@ export function sessionSecret(settings: Settings): string {
 }
 
 const attributes = (settings: Settings, path: string, seconds: number): string =>
-  `Path=${path}; Max-Age=${seconds}; HttpOnly; ` +
-  `SameSite=Strict${settings.PUBLIC_URL?.startsWith('https:') ? '; Secure' : ''}`;
+  `Path=${path}; Max-Age=${seconds}; HttpOnly; ` + `SameSite=Strict${isHttpsOutside(settings) ? '; Secure' : ''}`;
 
 /** The `Set-Cookie` lines that remove the portal's cookies. */
 export const clearedCookies = (settings: Settings): string[] => [

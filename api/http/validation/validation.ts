@@ -273,7 +273,7 @@ function wording(
 }
 
 /** Blanks, and signs of no width. */
-const INVISIBLE = /^[\s\u00ad\u200b-\u200f\u2060\ufeff]+$/;
+const INVISIBLE = /^[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/;
 
 function patternWording(pattern: unknown, { data, parentSchema }: ErrorObject): { code: string; sentence: string } {
   const schema = parentSchema as { minLength?: number; 'x-trimmed'?: boolean } | undefined;

@@ -82,12 +82,19 @@ function rewritten(name: ParticipantField, value: string): string {
 /** A language code in common notation: `de`, `pt-BR`. */
 export const LANGUAGE = '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$';
 
+/**
+ * Marks of no width and of text direction: with one of them a code looks like another. Joiners are not among them:
+ * some scripts need them.
+ */
+export const MARKS = '[\\xad\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff]';
+const marked = new RegExp(MARKS);
+
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const plain = (value: string) => !/[\u0000-\u001f\u007f-\u009f]/.test(value);
 const upTo = (length: number) => (value: string) => plain(value) && [...value].length <= length;
 
 const fits: Record<ParticipantField, (value: string) => boolean> = {
-  participant_code: upTo(64),
+  participant_code: (value) => isParticipantCode(value),
   enrollment_date: isCalendarDate,
   date_of_birth: isCalendarDate,
   preferred_language: (value) => value.length <= 35 && new RegExp(LANGUAGE).test(value),
@@ -95,11 +102,12 @@ const fits: Record<ParticipantField, (value: string) => boolean> = {
   phone: upTo(40),
   timezone: (value) => value.length <= 50 && isZone(value),
   arm: upTo(100),
-  site_code: upTo(64),
+  site_code: (value) => isParticipantCode(value),
 };
 
-/** Whether a text can be a participant's code: 1 to 64 characters, none of them a control character. */
-export const isParticipantCode = (code: string) => code.trim() !== '' && upTo(64)(code);
+/** Whether a text can be a code: 1 to 64 characters with something to see, none of them a control character or mark. */
+export const isParticipantCode = (code: string) =>
+  /[^\s\u200c\u200d]/.test(code) && upTo(64)(code) && !marked.test(code);
 
 const personal: readonly ParticipantField[] = ['date_of_birth', 'email', 'phone'];
 

@@ -100,8 +100,16 @@ export const germanOfCapture: [string, string][] = [
   ],
   ['Another participant of the study has this participant code.', 'Eine andere Person der Studie hat diesen Code.'],
   [
-    'The participant code (or the record id in its place) must have 1 to 64 characters without control characters.',
-    'Der Code der Person (oder an seiner Stelle die Kennung des Datensatzes) hat 1 bis 64 Zeichen ohne Steuerzeichen.',
+    'The participant code (or the record id in its place) must have 1 to 64 characters without control ' +
+      'characters and invisible marks.',
+    'Der Code der Person (oder an seiner Stelle die Kennung des Datensatzes) hat 1 bis 64 Zeichen ohne ' +
+      'Steuerzeichen und unsichtbare Zeichen.',
+  ],
+  [
+    'The study is completed or archived: the record was not enrolled. ' +
+      'Once the study is active again, a sync enrolls it.',
+    'Die Studie ist abgeschlossen oder archiviert: Der Datensatz wurde nicht aufgenommen. ' +
+      'Ist die Studie wieder aktiv, nimmt ihn ein Abgleich auf.',
   ],
   [
     'A record id of more than {} characters cannot be kept.',
