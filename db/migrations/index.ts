@@ -80,6 +80,7 @@ import * as visitsOfAStudy from './0096-visits-of-a-study.js';
 import * as policyTrials from './0097-policy-trials.js';
 import * as repeatedHour from './0098-repeated-hour.js';
 import * as erasedReasons from './0103-erased-reasons.js';
+import * as auditAppendVariables from './0108-audit-append-variables.js';
 
 export interface SqlMigration {
   name: string;
@@ -170,5 +171,6 @@ export const migrations: readonly SqlMigration[] = [
   policyTrials,
   repeatedHour,
   erasedReasons,
+  auditAppendVariables,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -90,10 +90,12 @@ const iso = (expression: string) => `to_char(${expression} at time zone 'UTC', '
 /** Eligible by an unapproved waiver. */
 const UNAPPROVED = `(e.status = 'eligible' and e.has_waiver and e.waiver_approved_by_id is null)`;
 
-const facts = (whose: string) => `
+const POLICY = `s.config->'enrollment_date_policy'`;
+
+const facts = (whose: string, policy = POLICY) => `
 select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.site_id,
   ${iso('clock_timestamp()')} as now, s.policy_version,
-  s.config->'enrollment_date_policy' as policy,
+  ${policy} as policy,
   jsonb_build_object('start_date', s.start_date, 'timezone', s.timezone, 'consent_mode', s.consent_mode,
     'scheduling_mode', s.config->>'scheduling_mode') as study,
   jsonb_build_object('status', p.status, 'site_code', site.site_code, 'arm', coalesce(p.arm, r.arm),
@@ -157,6 +159,8 @@ where p.id ${whose}`;
 // running it; one participant is queried by a single value.
 const OF_ONE = facts('= $1'),
   OF_MANY = facts('= any($1)'),
+  /** A study's policy only with one of its participants: with each it is read, sent and parsed again. */
+  OF_MANY_POLICY_ONCE = facts('= any($1)', `case when row_number() over (partition by s.id) = 1 then ${POLICY} end`),
   OF_REQUEST = facts('= (select o.participant_id from override_requests o where o.id = $1)');
 
 /** Statement of `readFacts`. */
@@ -170,9 +174,13 @@ export const factsOfRequest = (requestId: string): Statement => ({ sql: OF_REQUE
 
 /**
  * All facts that a decision may depend on, for each participant in one statement. Unknown participants are left out.
+ * Participants of one study share one policy object: what is worked out from it is kept with it.
  */
 export async function readFacts(tx: Tx, participantIds: readonly string[]): Promise<FactRow[]> {
-  return participantIds.length === 1
-    ? prepared(tx, OF_ONE, participantIds)
-    : prepared(tx, OF_MANY, [[...participantIds]]);
+  if (participantIds.length === 1) return prepared(tx, OF_ONE, participantIds);
+  const rows = await prepared<FactRow>(tx, OF_MANY_POLICY_ONCE, [[...participantIds]]);
+  const policies = new Map<string, unknown>();
+  for (const { study_id, policy } of rows) if (policy !== null) policies.set(study_id, policy);
+  for (const row of rows) row.policy = policies.get(row.study_id) ?? null;
+  return rows;
 }

@@ -8,6 +8,8 @@ export interface VersionWrite {
   id: string;
   participant_id: string;
   study_id: string;
+  is_current: true;
+  status: 'active';
   version_number: number;
   anchor_date_used: string;
   anchor_version: number;
@@ -139,7 +141,7 @@ export const insertVersionsStatement = (
 ): Statement => ({
   sql: INSERT_VERSIONS,
   values: [
-    JSON.stringify(versions.map((v) => ({ ...v, is_current: true, status: 'active' }))),
+    JSON.stringify(versions),
     JSON.stringify(visits),
     versions.map((v) => v.participant_id),
   ],
