@@ -107,18 +107,12 @@ export async function storeReadings(
         set content_hash = case when r.reading_hash is not distinct from w.reading_hash then r.content_hash end,
           reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null, lease_owner = null,
           lease_until = null
-       from unnest($3::text[], $5::text[]) as w (record, reading_hash)
-      where r.study_id = $1 and r.record = any($3) and r.record = w.record
+       from jsonb_to_recordset($3::jsonb) as w (record text, reading_hash text)
+      where r.study_id = $1 and r.record = any($5) and r.record = w.record
         and r.lease_owner = $2 and r.lease_until > clock_timestamp()
           and (r.read_at is null or r.read_at <= $4::timestamptz)
       returning r.record`,
-    [
-      studyId,
-      owner,
-      readings.map(({ record }) => record),
-      claimedAt,
-      readings.map(({ reading_hash }) => reading_hash),
-    ],
+    [studyId, owner, JSON.stringify(readings), claimedAt, readings.map(({ record }) => record)],
   );
   return new Set(stored.map((row) => row.record));
 }
