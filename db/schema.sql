@@ -2399,7 +2399,7 @@ begin
     join rules r on r.study_id = v.study_id
     join participants p on p.id = v.participant_id
     left join sites t on t.id = p.site_id
-    cross join reminder_limits l
+    cross join (select max_lateness from reminder_limits limit 1) l
     cross join lateral (select coalesce(p.timezone, t.timezone, r.timezone) as zone) z
     cross join lateral (
       select 'visit_reminder' as kind, v.target_date - r.days_before as day
