@@ -140,11 +140,7 @@ export const insertVersionsStatement = (
   visits: readonly VisitWrite[],
 ): Statement => ({
   sql: INSERT_VERSIONS,
-  values: [
-    JSON.stringify(versions),
-    JSON.stringify(visits),
-    versions.map((v) => v.participant_id),
-  ],
+  values: [JSON.stringify(versions), JSON.stringify(visits), versions.map((v) => v.participant_id)],
 });
 
 /** Anchors that no longer have a current version. */

@@ -72,7 +72,13 @@ describe('the audit chain', () => {
 
   it('holds many records of one transaction, long ones and those of one act among them', async () => {
     const study = await chain();
-    const at = { study_id: study, user_id: null, action: 'thing_done', resource_type: 'thing', request_id: randomUUID() };
+    const at = {
+      study_id: study,
+      user_id: null,
+      action: 'thing_done',
+      resource_type: 'thing',
+      request_id: randomUUID(),
+    };
     const long = Array.from({ length: 1_000 }, (_, n) => ({ n, id: randomUUID(), text: odd[0]!['text'] }));
     await withStudyScope(app, study, async ({ audit }) => {
       for (const metadata of odd) audit.record({ ...at, resource_id: null, metadata });
