@@ -1988,8 +1988,12 @@ CREATE OR REPLACE FUNCTION public.audit_append(p_study uuid, entries jsonb, meta
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 declare
-  v_chain text := coalesce(p_study::text, 'service');
-  v_head text; v_seq bigint; e jsonb; m text; r audit_log;
+  v_chain audit_log.chain%type := coalesce(p_study::text, 'service');
+  -- A copy in which each element is found at once: an argument is walked from its beginning.
+  v_texts text[] := metadata;
+  v_head text; v_seq bigint; v_hash text; v_at timestamptz; e jsonb; m text;
+  v_user audit_log.user_id%type; v_action audit_log.action%type; v_type audit_log.resource_type%type;
+  v_resource audit_log.resource_id%type; v_request audit_log.request_id%type;
 begin
   if cardinality(metadata) <> jsonb_array_length(entries) then
     raise exception 'audit_append: % entries and metadata of %', jsonb_array_length(entries), cardinality(metadata);
@@ -1999,39 +2003,28 @@ begin
     insert into audit_chains (chain, study_id, seq, head) values (v_chain, p_study, 0, repeat('0', 64)) on conflict do nothing;
     select seq, head into v_seq, v_head from audit_chains where chain = v_chain for update;
   end if;
-  for e, m in select each.e, coalesce(each.m, each.e->>'metadata') from rows from (jsonb_array_elements(entries), unnest(metadata)) with ordinality as each(e, m, n) order by each.n loop
+  for i in 1..jsonb_array_length(entries) loop
+    e := entries->(i - 1);
+    m := coalesce(v_texts[i], e->>'metadata');
     v_seq := v_seq + 1;
-    r.seq := v_seq; r.chain := v_chain; r.study_id := p_study;
-    r.user_id := (e->>'user_id')::uuid; r.action := e->>'action';
-    r.resource_type := e->>'resource_type'; r.resource_id := e->>'resource_id';
-    r.audit_metadata := null; r.request_id := e->>'request_id';
-    r.created_at := clock_timestamp(); r.hash_version := 1; r.prev_hash := v_head;
-    r.hash := encode(sha256(convert_to(v_head || audit_canonical(r, m), 'UTF8')), 'hex');
-    r.audit_metadata := m::jsonb;
-    insert into audit_log values (r.*);
-    v_head := r.hash;
+    v_at := clock_timestamp();
+    v_user := e->>'user_id'; v_action := e->>'action'; v_request := e->>'request_id';
+    v_type := e->>'resource_type'; v_resource := e->>'resource_id';
+    -- The canonical form, with the hash before it. Long metadata is copied twice.
+    v_hash := encode(sha256(convert_to(
+      concat(v_head, '{"action":', to_json(v_action), ',"audit_metadata":') || m || concat(',"chain":', to_json(v_chain),
+        ',"created_at":"', to_char(v_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        '","hash_version":1,"request_id":', coalesce(to_json(v_request), 'null'),
+        ',"resource_id":', coalesce(to_json(v_resource), 'null'), ',"resource_type":', to_json(v_type), ',"seq":', v_seq,
+        ',"study_id":', coalesce(to_json(p_study), 'null'), ',"user_id":', coalesce(to_json(v_user), 'null'), '}'),
+      'UTF8')), 'hex');
+    insert into audit_log (seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id, created_at, prev_hash, hash, hash_version)
+      values (v_seq, v_chain, p_study, v_user, v_action, v_type, v_resource, m::jsonb, v_request, v_at, v_head, v_hash, 1);
+    v_head := v_hash;
   end loop;
   update audit_chains set seq = v_seq, head = v_head where chain = v_chain;
   return v_seq;
 end $function$;
-
-CREATE OR REPLACE FUNCTION public.audit_canonical(r audit_log, metadata text)
- RETURNS text
- LANGUAGE sql
- STABLE
-AS $function$
-  select '{"action":' || to_json(r.action)::text
-    || ',"audit_metadata":' || metadata
-    || ',"chain":' || to_json(r.chain)::text
-    || ',"created_at":"' || to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-    || '","hash_version":' || r.hash_version
-    || ',"request_id":' || coalesce(to_json(r.request_id)::text, 'null')
-    || ',"resource_id":' || coalesce(to_json(r.resource_id)::text, 'null')
-    || ',"resource_type":' || to_json(r.resource_type)::text
-    || ',"seq":' || r.seq
-    || ',"study_id":' || coalesce(to_json(r.study_id)::text, 'null')
-    || ',"user_id":' || coalesce(to_json(r.user_id)::text, 'null') || '}'
-$function$;
 
 CREATE OR REPLACE FUNCTION public.battery_for_participant(p_participant uuid, p_battery integer, p_version integer, OUT caller jsonb, OUT source jsonb)
  RETURNS record
@@ -2424,7 +2417,7 @@ begin
     join rules r on r.study_id = v.study_id
     join participants p on p.id = v.participant_id
     left join sites t on t.id = p.site_id
-    cross join reminder_limits l
+    cross join (select max_lateness from reminder_limits limit 1) l
     cross join lateral (select coalesce(p.timezone, t.timezone, r.timezone) as zone) z
     cross join lateral (
       select 'visit_reminder' as kind, v.target_date - r.days_before as day

@@ -92,6 +92,8 @@ export function schedulesToWrite(
       id,
       participant_id: row.participant_id,
       study_id: studyId,
+      is_current: true,
+      status: 'active',
       version_number: next.version_number,
       anchor_date_used: order.date,
       anchor_version: order.anchorVersion,

@@ -49,7 +49,8 @@ export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promi
   // Two concurrent writes may conflict at a site or a code that both create; refused batches are repeated one by one.
   const done = await pipelined(
     chunk(open.records, BATCH),
-    async (records) => (goesOn() ? readBatch(deps, connected, reading, records) : undefined),
+    async (records) =>
+      goesOn() ? readBatch(deps, connected, { ...reading, vanished: open.vanished }, records) : undefined,
     attempt === 1 ? 2 : 1,
   );
   const left = done.filter((each) => each !== undefined);
@@ -65,7 +66,7 @@ export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promi
 async function readBatch(
   deps: CaptureDeps,
   { config, client }: CaptureConnection,
-  { sync_id, study_id, plan }: OpenSync,
+  { sync_id, study_id, plan, vanished }: OpenSync & { vanished: boolean },
   batch: readonly string[],
 ): Promise<number | undefined> {
   deps.traffic.note(BETWEEN_MS);
@@ -80,7 +81,7 @@ async function readBatch(
     const { missing } = await projectFacts(deps, { config, client });
     const rows = await exportBatch(client, plan, records);
     const { left } = await withStudyScope(deps.database, study_id, (work) =>
-      writeBatch(work, { sync_id, config, plan, missing, rows, claims }),
+      writeBatch(work, { sync_id, vanished, config, plan, missing, rows, claims }),
     );
     return left;
   } catch (failure) {

@@ -3,7 +3,7 @@ import { currentPolicy, notifyCoordinators } from '../../db/capture/captured-par
 import { lockAnchorsOfRecords, lockByExternalId } from '../../db/capture/captured-participants.queries.js';
 import type { CapturedRow } from '../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { releaseRecords, storeReadings } from '../../db/capture/datacapture-records.queries.js';
+import { forgetReadings, releaseRecords, storeReadings } from '../../db/capture/datacapture-records.queries.js';
 import type { RecordClaim } from '../../db/capture/datacapture-records.queries.js';
 import { storeOutcomes } from '../../db/capture/datacapture-syncs.queries.js';
 import type { RecordOutcome } from '../../db/capture/datacapture-syncs.queries.js';
@@ -27,6 +27,8 @@ import type { WrittenParticipant } from './write-participants.js';
 
 export interface ReadBatch {
   sync_id: string;
+  /** The sync found that records vanished: a new one may be one of them. */
+  vanished: boolean;
   config: DatacaptureConfigRow;
   plan: ExportPlan;
   missing: ReadonlySet<string>;
@@ -57,7 +59,7 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     study_id,
     sync_id,
     claimedAt,
-    read.map(({ reading, reading_hash, known }) => ({ record: reading.record, reading_hash, known })),
+    read.map(({ reading, reading_hash }) => ({ record: reading.record, reading_hash })),
   );
   const held = read.filter(({ reading }) => ours.has(reading.record));
   await lockAnchorsOfRecords(
@@ -89,10 +91,10 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     { readings: fresh.map(({ reading }) => reading), existing, closed },
     outcomes,
   );
-  const released = new Set(held.flatMap(({ known, reading }) => (known ? [reading.record] : [])));
-  const left = [...batch.claims.keys()].filter((record) => !released.has(record));
-  await releaseRecords(tx, study_id, left, sync_id, refused);
-  return { left: await storeOutcomes(tx, sync_id, outcomes) };
+  await forgetReadings(tx, study_id, refused);
+  const left = [...batch.claims.keys()].filter((record) => !ours.has(record));
+  await releaseRecords(tx, study_id, left, sync_id);
+  return { left: await storeOutcomes(tx, batch, outcomes) };
 }
 
 function readingsOf(

@@ -1,4 +1,5 @@
-import { hashOf } from '../audit/hashing.js';
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../audit/canonical-json.js';
 import { chunk } from '../client/sets/chunk.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
@@ -14,17 +15,29 @@ export interface DecisionContent {
   approver_user_id: string | null;
 }
 
-/** The digest of a decision that its audit record carries. */
-export const decisionHash = ({
-  policy_version,
-  policy,
-  facts,
-  command,
-  trace,
-  decision,
-  approver_user_id,
-}: DecisionContent): string =>
-  hashOf({ policy_version, policy: policy ?? null, facts, command, trace, decision, approver_user_id });
+/** Policies in canonical form: the decisions of a batch share one, which is longer than the rest of them. */
+const policies = new WeakMap<object, string>();
+
+function canonicalPolicy(policy: unknown): string {
+  if (typeof policy !== 'object' || policy === null) return canonicalJson(policy ?? null);
+  let text = policies.get(policy);
+  if (text === undefined) policies.set(policy, (text = canonicalJson(policy)));
+  return text;
+}
+
+/**
+ * The digest of a decision that its audit record carries: SHA-256 of its content's canonical JSON, written member by
+ * member in their order.
+ */
+export const decisionHash = (content: DecisionContent): string =>
+  hash(
+    'sha256',
+    `{"approver_user_id":${canonicalJson(content.approver_user_id)},"command":${canonicalJson(content.command)}` +
+      `,"decision":${canonicalJson(content.decision)},"facts":${canonicalJson(content.facts)}` +
+      `,"policy":${canonicalPolicy(content.policy)},"policy_version":${canonicalJson(content.policy_version)}` +
+      `,"trace":${canonicalJson(content.trace)}}`,
+    'hex',
+  );
 
 export interface DecisionRow extends DecisionContent {
   history_id: string;

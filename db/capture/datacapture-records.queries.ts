@@ -89,9 +89,9 @@ export async function claimRecords(
 }
 
 /**
- * Stores readings of a sync, fenced like `storeReading`, and releases the records that have not changed: nothing else
- * is done with them. A sync reads only a part of a record: where it finds a change, the hash of the whole becomes
- * unknown.
+ * Stores readings of a sync, fenced like `storeReading`, and releases their records: the row stays locked until the
+ * transaction that writes the readings ends. A sync reads only a part of a record: where it finds a change, the hash of
+ * the whole becomes unknown.
  * @returns the records whose owner still held the lease; nothing may be written of the others.
  */
 export async function storeReadings(
@@ -99,16 +99,15 @@ export async function storeReadings(
   studyId: string,
   owner: string,
   claimedAt: string,
-  readings: readonly { record: string; reading_hash: string | null; known: boolean }[],
+  readings: readonly { record: string; reading_hash: string }[],
 ): Promise<Set<string>> {
   const stored = await prepared<{ record: string }>(
     tx,
     `update datacapture_records r
         set content_hash = case when r.reading_hash is not distinct from w.reading_hash then r.content_hash end,
-          reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null,
-            lease_owner = case when not w.known then r.lease_owner end, lease_until = case when not w.known
-              then r.lease_until end
-       from jsonb_to_recordset($3::jsonb) as w (record text, reading_hash text, known boolean)
+          reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null, lease_owner = null,
+          lease_until = null
+       from jsonb_to_recordset($3::jsonb) as w (record text, reading_hash text)
       where r.study_id = $1 and r.record = any($5) and r.record = w.record
         and r.lease_owner = $2 and r.lease_until > clock_timestamp()
           and (r.read_at is null or r.read_at <= $4::timestamptz)
@@ -118,21 +117,28 @@ export async function storeReadings(
   return new Set(stored.map((row) => row.record));
 }
 
-/** Releases records; nothing was taken from those in `refused`, so the next reading checks them again. */
+/** Nothing was taken from these records, so the next reading checks them again. */
+export async function forgetReadings(tx: Tx, studyId: string, records: readonly string[]): Promise<void> {
+  if (records.length === 0) return;
+  await prepared(
+    tx,
+    `update datacapture_records set content_hash = null, reading_hash = null where study_id = $1 and record = any($2)`,
+    [studyId, [...records]],
+  );
+}
+
+/** Releases records; does nothing with those that another owner holds by now. */
 export async function releaseRecords(
   tx: Tx,
   studyId: string,
   records: readonly string[],
   owner: string,
-  refused: readonly string[] = [],
 ): Promise<void> {
   if (records.length === 0) return;
   await prepared(
     tx,
-    `update datacapture_records set lease_owner = null, lease_until = null,
-       content_hash = case when record = any($4) then null else content_hash end,
-         reading_hash = case when record = any($4) then null else reading_hash end
+    `update datacapture_records set lease_owner = null, lease_until = null
       where study_id = $1 and record = any($2) and lease_owner = $3`,
-    [studyId, [...records], owner, [...refused]],
+    [studyId, [...records], owner],
   );
 }

@@ -146,16 +146,25 @@ export async function readRecords(tx: Tx, studyId: string): Promise<{ record: st
   );
 }
 
-/** The next records to read, in order, and the number of all records. */
-export async function openRecords(tx: Tx, syncId: string, most: number): Promise<{ records: string[]; left: number }> {
-  const rows = await prepared<{ record: string; left: number }>(
+/** The next records to read, in order, the number of all records, and whether the sync found that records vanished. */
+export async function openRecords(
+  tx: Tx,
+  syncId: string,
+  most: number,
+): Promise<{ records: string[]; left: number; vanished: boolean }> {
+  const rows = await prepared<{ record: string; left: number; vanished: boolean }>(
     tx,
     `select record, (select count(*) from datacapture_sync_records o
-      where o.sync_id = $1 and o.outcome is null)::integer as left
+      where o.sync_id = $1 and o.outcome is null)::integer as left,
+      (select s.counts ? 'vanished' from datacapture_syncs s where s.id = $1) as vanished
        from datacapture_sync_records where sync_id = $1 and outcome is null order by position limit $2`,
     [syncId, most],
   );
-  return { records: rows.map((row) => row.record), left: rows[0]?.left ?? 0 };
+  return {
+    records: rows.map((row) => row.record),
+    left: rows[0]?.left ?? 0,
+    vanished: rows[0]?.vanished ?? false,
+  };
 }
 
 export interface RecordOutcome {
@@ -165,12 +174,21 @@ export interface RecordOutcome {
   issues: SyncIssue[];
 }
 
-/** Outcomes of which nothing is kept when a sync ends, unless there is an issue. */
+/** Outcomes of which nothing is kept, unless there is an issue. */
 const NOT_KEPT = ['unchanged', 'updated', 'skipped'];
 
-/** Stores and counts the outcomes of records. @returns how many are still to be read */
-export async function storeOutcomes(tx: Tx, syncId: string, outcomes: readonly RecordOutcome[]): Promise<number> {
-  const isKept = ({ outcome, issues }: RecordOutcome) => issues.length > 0 || !NOT_KEPT.includes(outcome);
+/**
+ * Stores and counts the outcomes of records. New records are kept until the sync ends only where one may be a
+ * `vanished` one under another name (`nameRenamed`): to mark thousands and delete them in the end costs more than
+ * deleting them. @returns how many are still to be read
+ */
+export async function storeOutcomes(
+  tx: Tx,
+  { sync_id: syncId, vanished }: { sync_id: string; vanished: boolean },
+  outcomes: readonly RecordOutcome[],
+): Promise<number> {
+  const isKept = ({ outcome, issues }: RecordOutcome) =>
+    issues.length > 0 || !(NOT_KEPT.includes(outcome) || (outcome === 'created' && !vanished));
   const kept = outcomes.filter(isKept);
   const done = outcomes.filter((each) => !isKept(each));
   if (kept.length > 0)

@@ -81,6 +81,8 @@ import * as policyTrials from './0097-policy-trials.js';
 import * as repeatedHour from './0098-repeated-hour.js';
 import * as erasedReasons from './0103-erased-reasons.js';
 import * as erasedVisitTexts from './0106-erased-visit-texts.js';
+import * as auditAppendVariables from './0108-audit-append-variables.js';
+import * as reminderLimitsRow from './0109-reminder-limits-row.js';
 
 export interface SqlMigration {
   name: string;
@@ -172,5 +174,7 @@ export const migrations: readonly SqlMigration[] = [
   repeatedHour,
   erasedReasons,
   erasedVisitTexts,
+  auditAppendVariables,
+  reminderLimitsRow,
 ];
 export const latestRevision = migrations.at(-1)!.name;

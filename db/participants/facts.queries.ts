@@ -90,16 +90,18 @@ const iso = (expression: string) => `to_char(${expression} at time zone 'UTC', '
 /** Eligible by an unapproved waiver. */
 const UNAPPROVED = `(e.status = 'eligible' and e.has_waiver and e.waiver_approved_by_id is null)`;
 
-const facts = (whose: string) => `
+const POLICY = `s.config->'enrollment_date_policy'`;
+
+const facts = (whose: string, policy = POLICY) => `
 select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.site_id,
   ${iso('clock_timestamp()')} as now, s.policy_version,
-  s.config->'enrollment_date_policy' as policy,
-  jsonb_build_object('start_date', s.start_date, 'timezone', s.timezone, 'consent_mode', s.consent_mode,
+  ${policy} as policy,
+  json_build_object('start_date', s.start_date, 'timezone', s.timezone, 'consent_mode', s.consent_mode,
     'scheduling_mode', s.config->>'scheduling_mode') as study,
-  jsonb_build_object('status', p.status, 'site_code', site.site_code, 'arm', coalesce(p.arm, r.arm),
+  json_build_object('status', p.status, 'site_code', site.site_code, 'arm', coalesce(p.arm, r.arm),
     'preferred_language', p.preferred_language, 'date_of_birth', p.date_of_birth) as participant,
   site.timezone as site_timezone,
-  jsonb_build_object('id', a.id, 'enrollment_date_value', a.enrollment_date_value, 'enrollment_datetime_value',
+  json_build_object('id', a.id, 'enrollment_date_value', a.enrollment_date_value, 'enrollment_datetime_value',
     ${iso('a.enrollment_datetime_value')},
     'partial_value', a.partial_value, 'precision', a.precision, 'timezone', a.timezone, 'source_type', a.source_type,
       'source_ref', a.source_ref,
@@ -109,26 +111,26 @@ select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.s
     'is_to_continue', p.reinstated_at is not null and not exists (select from schedule_versions v
       where v.participant_id = p.id and v.generated_at >= p.reinstated_at),
     'updated_at', ${iso('a.updated_at')}) as anchor,
-  coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'consent_version_id', c.consent_version_id, 'status',
+  coalesce((select json_agg(json_build_object('id', c.id, 'consent_version_id', c.consent_version_id, 'status',
     c.status, 'signed_at', ${iso('c.signed_at')}) order by c.created_at, c.id)
     from consents c where c.participant_id = p.id), '[]') as consents,
-  (select jsonb_build_object('id', e.id, 'status', case when ${UNAPPROVED} then 'pending' else e.status end,
+  (select json_build_object('id', e.id, 'status', case when ${UNAPPROVED} then 'pending' else e.status end,
     'confirmed_at', case when not ${UNAPPROVED} then ${iso('e.confirmed_at')} end) from eligibility_assessments e
     where e.participant_id = p.id) as eligibility,
-  case when r.id is null then null else jsonb_build_object('id', r.id, 'arm', r.arm, 'randomized_at',
+  case when r.id is null then null else json_build_object('id', r.id, 'arm', r.arm, 'randomized_at',
     ${iso('r.randomized_at')}) end as randomization,
-  coalesce((select jsonb_agg(jsonb_build_object('id', f.id, 'form_oid', f.form_oid, 'status', f.status, 'origin',
+  coalesce((select json_agg(json_build_object('id', f.id, 'form_oid', f.form_oid, 'status', f.status, 'origin',
     f.origin, 'created_at', ${iso('f.created_at')}, 'items', f.items) order by f.created_at, f.id)
     from form_instances f where f.participant_id = p.id), '[]') as forms,
-  coalesce((select jsonb_agg(jsonb_build_object('id', v.id, 'status', v.status, 'completed_at',
+  coalesce((select json_agg(json_build_object('id', v.id, 'status', v.status, 'completed_at',
     ${iso('v.completed_at')}, 'is_baseline', true) order by v.target_date, v.id)
     from scheduled_visits v where v.participant_id = p.id and v.is_baseline
       and v.status not in ('superseded', 'cancelled')), '[]') as baseline,
-  (select jsonb_build_object('enrollment_date', m.enrollment_date, 'entered_by_user_id', m.entered_by_user_id)
+  (select json_build_object('enrollment_date', m.enrollment_date, 'entered_by_user_id', m.entered_by_user_id)
     from manual_anchor_entries m where m.participant_id = p.id and m.withdrawn_at is null) as manual,
-  (select jsonb_build_object('form_oid', d.enrollment_instrument, 'item_oid',
+  (select json_build_object('form_oid', d.enrollment_instrument, 'item_oid',
     d.participant_field_mapping->>'enrollment_date') from datacapture_configs d where d.study_id = s.id) as capture,
-  jsonb_build_object(
+  json_build_object(
     'has_schedule', a.current_schedule_version_id is not null,
     'data_entered', exists (select from scheduled_visits v where v.participant_id = p.id and v.status = 'completed')
       or exists (select from form_instances f where f.participant_id = p.id and f.origin = 'service'
@@ -137,13 +139,13 @@ select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.s
         where x.participant_id = p.id),
     'signed', exists (select from form_instances f where f.participant_id = p.id and f.status in ('signed', 'locked')),
     'locked', exists (select from form_instances f where f.participant_id = p.id and f.status = 'locked')) as stored,
-  (select jsonb_build_object('date', b.enrollment_date_value, 'datetime', ${iso('b.enrollment_datetime_value')},
+  (select json_build_object('date', b.enrollment_date_value, 'datetime', ${iso('b.enrollment_datetime_value')},
       'partial', (select d.decision->'value'->>'partial' from anchor_decisions d where d.history_id = b.id),
         'precision', b.precision, 'timezone', b.timezone, 'source_type', b.source_type, 'source_ref', b.source_ref)
     from anchor_date_history b where a.is_override and b.participant_id = p.id and b.source_type <> 'override'
       and b.enrollment_date_value is not null and b.event_type in ('SET', 'CHANGED', 'FINALIZED', 'PROPOSED')
     order by b.seq desc limit 1) as before_override,
-  (select jsonb_build_object('id', o.id, 'requested_at', ${iso('o.requested_at')}, 'remind_at', ${iso('o.remind_at')},
+  (select json_build_object('id', o.id, 'requested_at', ${iso('o.requested_at')}, 'remind_at', ${iso('o.remind_at')},
     'reminded_at', ${iso('o.reminded_at')}, 'expires_at', ${iso('o.expires_at')})
     from override_requests o where o.participant_id = p.id and o.status = 'pending') as pending_override
 from participants p
@@ -157,6 +159,8 @@ where p.id ${whose}`;
 // running it; one participant is queried by a single value.
 const OF_ONE = facts('= $1'),
   OF_MANY = facts('= any($1)'),
+  /** A study's policy only with one of its participants: with each it is read, sent and parsed again. */
+  OF_MANY_POLICY_ONCE = facts('= any($1)', `case when row_number() over (partition by s.id) = 1 then ${POLICY} end`),
   OF_REQUEST = facts('= (select o.participant_id from override_requests o where o.id = $1)');
 
 /** Statement of `readFacts`. */
@@ -170,9 +174,13 @@ export const factsOfRequest = (requestId: string): Statement => ({ sql: OF_REQUE
 
 /**
  * All facts that a decision may depend on, for each participant in one statement. Unknown participants are left out.
+ * Participants of one study share one policy object: what is worked out from it is kept with it.
  */
 export async function readFacts(tx: Tx, participantIds: readonly string[]): Promise<FactRow[]> {
-  return participantIds.length === 1
-    ? prepared(tx, OF_ONE, participantIds)
-    : prepared(tx, OF_MANY, [[...participantIds]]);
+  if (participantIds.length === 1) return prepared(tx, OF_ONE, participantIds);
+  const rows = await prepared<FactRow>(tx, OF_MANY_POLICY_ONCE, [[...participantIds]]);
+  const policies = new Map<string, unknown>();
+  for (const { study_id, policy } of rows) if (policy !== null) policies.set(study_id, policy);
+  for (const row of rows) row.policy = policies.get(row.study_id) ?? null;
+  return rows;
 }

@@ -8,6 +8,8 @@ export interface VersionWrite {
   id: string;
   participant_id: string;
   study_id: string;
+  is_current: true;
+  status: 'active';
   version_number: number;
   anchor_date_used: string;
   anchor_version: number;
@@ -138,11 +140,7 @@ export const insertVersionsStatement = (
   visits: readonly VisitWrite[],
 ): Statement => ({
   sql: INSERT_VERSIONS,
-  values: [
-    JSON.stringify(versions.map((v) => ({ ...v, is_current: true, status: 'active' }))),
-    JSON.stringify(visits),
-    versions.map((v) => v.participant_id),
-  ],
+  values: [JSON.stringify(versions), JSON.stringify(visits), versions.map((v) => v.participant_id)],
 });
 
 /** Anchors that no longer have a current version. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { verifyChain } from '../../db/audit/audit-verify.js';
 import { openDatabase } from '../../db/client/knex.js';
-import { withStudyScope } from '../../db/client/transaction.js';
+import { readInScope, withStudyScope } from '../../db/client/transaction.js';
 import { service } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
@@ -69,6 +69,28 @@ describe('the audit chain', () => {
       });
     return report!;
   }
+
+  it('holds many records of one transaction, long ones and those of one act among them', async () => {
+    const study = await chain();
+    const at = {
+      study_id: study,
+      user_id: null,
+      action: 'thing_done',
+      resource_type: 'thing',
+      request_id: randomUUID(),
+    };
+    const long = Array.from({ length: 1_000 }, (_, n) => ({ n, id: randomUUID(), text: odd[0]!['text'] }));
+    await withStudyScope(app, study, async ({ audit }) => {
+      for (const metadata of odd) audit.record({ ...at, resource_id: null, metadata });
+      audit.recordEach(at, [
+        { resource_id: randomUUID(), metadata: { site: null } },
+        { resource_id: randomUUID(), metadata: {} },
+      ]);
+      audit.record({ ...at, user_id: randomUUID().toUpperCase(), resource_id: 'x', metadata: { long } });
+    });
+    const report = await readInScope(app, study, (tx) => verifyChain(tx, study));
+    expect(report).to.deep.include({ valid: true, rows: 2 * odd.length + 3 });
+  });
 
   it('verifies what was sealed, whatever the text', async () => {
     const report = await verifyChainOf(await chain());

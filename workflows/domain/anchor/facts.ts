@@ -51,8 +51,16 @@ export interface StoredFacts {
   } | null;
 }
 
+/** Stored policies are never changed once read: participants of one study share one. */
+const completed = new WeakMap<object, Policy>();
+
 /** The study's policy, complete: sections missing in an older one have their defaults. */
-export const policyOf = (stored: unknown): Policy => completePolicy((stored ?? {}) as PolicyInput);
+export function policyOf(stored: unknown): Policy {
+  if (typeof stored !== 'object' || stored === null) return completePolicy({});
+  let policy = completed.get(stored);
+  if (!policy) completed.set(stored, (policy = completePolicy(stored as PolicyInput)));
+  return policy;
+}
 
 /** The time zone that converts instants into dates: the site's, else the study's; the policy's own; or UTC. */
 export function policyZone(policy: Policy, where: { site_timezone: string | null; study_timezone: string }): string {
