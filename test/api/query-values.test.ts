@@ -85,4 +85,15 @@ describe('An empty value in a query', function suite() {
     });
     expect([made.status, made.body.errors.map(({ path }) => path)], made.text).to.deep.equal([422, ['query.study_id']]);
   });
+
+  it('a word that a filter cannot know is refused, like that of any closed list', async () => {
+    for (const path of [
+      `/api/studies/${study}/events?type=NOPE`,
+      `/api/studies/${study}/events?type=enrollment_date_set`,
+    ]) {
+      const { status, body } = await http.get(path);
+      expect([status, body.errors?.[0]?.path], path).to.deep.equal([422, 'query.type']);
+    }
+    await http.expect(200, 'GET', `/api/studies/${study}/events?type=ENROLLMENT_DATE_SET`);
+  });
 });
