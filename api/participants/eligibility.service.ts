@@ -149,7 +149,7 @@ function requireCriteriaMet(input: Static<typeof PutEligibility>): void {
   const errors = [...against('inclusion_criteria', 'met', false), ...against('exclusion_criteria', 'present', true)];
   if (errors.length > 0)
     throw problem('RULE_VIOLATED', {
-      detail: `An eligible assessment meets every criterion or waives it: ${errors.map(({ path }) => path).join(', ')}.`,
+      detail: `Eligible meets every criterion or waives it: ${errors.map(({ path }) => path).join(', ')}.`,
       errors,
     });
 }

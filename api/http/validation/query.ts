@@ -22,7 +22,7 @@ export function checkedQuery(route: Route, search: URLSearchParams): Record<stri
   return query;
 }
 
-/** A range of time that ends before it begins holds nothing: it is a mistake, not a question. @throws 400 FROM_AFTER_TO */
+/** A range that ends before it begins holds nothing: a mistake, not a question. @throws 400 FROM_AFTER_TO */
 function refuseTurnedRanges(query: Readonly<Record<string, unknown>>): void {
   for (const [name, from] of Object.entries(query)) {
     const last = name.replace(/(^|_)from$/, '$1to');
