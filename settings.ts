@@ -78,7 +78,7 @@ const keyList = (group: string, doc: string): Definition<string[] | undefined> =
   secret: true,
   parse: (raw) => {
     const named = list(group, doc).parse(raw);
-    if (named?.some((one) => !encryptionKeyBytes(one))) throw new Error(`: each ${KEY_FORM}`);
+    if (named?.some((one) => !encryptionKeyBytes(one))) throw new Error(`names keys, of which each ${KEY_FORM}`);
     return named;
   },
 });
@@ -188,17 +188,33 @@ const list = (group: string, doc: string): Definition<string[] | undefined> => (
       .filter(Boolean),
 });
 
-/** An address of a server over HTTP. */
-const address = (group: string, doc: string): Definition<string | undefined> => ({
+/** A text of a form. The fault does not repeat the value: an address may hold a password. */
+const formed = (
+  group: string,
+  doc: string,
+  { is, otherwise }: { is: (raw: string) => boolean; otherwise: string },
+): Definition<string | undefined> => ({
   group,
   doc,
   fallback: undefined,
   parse: (raw) => {
-    if (raw !== undefined && !(URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol)))
-      throw new Error('is no http or https address');
+    if (raw !== undefined && !is(raw)) throw new Error(otherwise);
     return raw;
   },
 });
+/** As `formed`, with a default. */
+const formedText = (group: string, doc: string, fallback: string, form: Parameters<typeof formed>[2]) => ({
+  ...text(group, doc, fallback),
+  parse: (raw: string | undefined) => formed(group, doc, form).parse(raw) ?? fallback,
+});
+
+/** An address of a server over HTTP. */
+const address = (group: string, doc: string): Definition<string | undefined> =>
+  formed(group, doc, {
+    is: (raw) => URL.canParse(raw) && /^https?:\/\//i.test(raw),
+    otherwise: 'is no http or https address',
+  });
+const MAIL_ADDRESS = '[^\\s@<>,;]+@[^\\s@<>,;]+';
 
 /** The URL of a server, by the schemes of its protocol. The fault does not repeat it: it may hold a password. */
 const server = (schemes: readonly string[], doc: string): Definition<string | undefined> => ({
@@ -225,6 +241,7 @@ const origins = (group: string, doc: string): Definition<string[] | undefined> =
   },
 });
 
+const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error'];
 const ROLES = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'];
 /** Roles by commas, or the one word `none`. */
 const roleList = (group: string, doc: string): Definition<string[] | undefined> => ({
@@ -258,8 +275,11 @@ export const settingDefinitions = {
   NODE_ENV: text('General', 'development or production; production requires real secrets', 'development'),
   HOST: text('General', 'address that the API listens on', '127.0.0.1'),
   DATA_DIR: text('General', 'database, Temporal file, logs, keys, run.json', '.data'),
-  LOG_LEVEL: text('General', 'trace, debug, info, warn, error', 'info'),
-  PUBLIC_URL: optional('General', 'base URL that people reach the API by (links in mails); default: where it listens'),
+  LOG_LEVEL: formedText('General', LOG_LEVELS.join(', '), 'info', {
+    is: (raw) => LOG_LEVELS.includes(raw),
+    otherwise: `must be one of ${LOG_LEVELS.join(', ')}`,
+  }),
+  PUBLIC_URL: address('General', 'base URL that people reach the API by (links in mails); default: where it listens'),
   TRUST_PROXY: flag('General', 'take the client address from X-Forwarded-For', false),
 
   PORT: port('API', 8000),
@@ -288,10 +308,13 @@ export const settingDefinitions = {
       'take the role',
   ),
   DATABASE_POOL_MAX: count('Servers of your own', 'connections to PostgreSQL for each process', 20),
-  TEMPORAL_ADDRESS: optional('Servers of your own', 'host:port; set: no embedded Temporal server is started'),
+  TEMPORAL_ADDRESS: formed('Servers of your own', 'host:port; set: no embedded Temporal server is started', {
+    is: (raw) => /^(\[[\da-f:.]+\]|[^\s:/@]+)(:\d{1,5})?$/i.test(raw),
+    otherwise: 'is not host:port',
+  }),
   TEMPORAL_NAMESPACE: text('Servers of your own', 'Temporal namespace', 'default'),
   TEMPORAL_TASK_QUEUE: text('Servers of your own', 'Temporal task queue', 'research-assessment'),
-  TEMPORAL_UI_URL: optional(
+  TEMPORAL_UI_URL: address(
     'Servers of your own',
     'Temporal Web UI that links point to, when it is not the embedded one',
   ),
@@ -303,15 +326,25 @@ export const settingDefinitions = {
   ),
   REDIS_URL: server(['redis', 'rediss'], 'shares the rate limits instead of PostgreSQL'),
   SMTP_URL: server(['smtp', 'smtps'], 'mail server; set: no mail catcher is started'),
-  MAIL_FROM: text('Servers of your own', 'sender of all mail', 'Research Assessment <no-reply@example.org>'),
-  SMS_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for text messages'),
-  PUSH_GATEWAY_URL: optional('Servers of your own', 'HTTP gateway for push messages to apps'),
-  VAPID_SUBJECT: optional(
+  MAIL_FROM: formedText('Servers of your own', 'sender of all mail', 'Research Assessment <no-reply@example.org>', {
+    is: (raw) => new RegExp(`^(${MAIL_ADDRESS}|[^<>\\n]*<${MAIL_ADDRESS}>)$`).test(raw.trim()),
+    otherwise: 'is no sender: an email address, or Name <address>',
+  }),
+  SMS_GATEWAY_URL: address('Servers of your own', 'HTTP gateway for text messages'),
+  PUSH_GATEWAY_URL: address('Servers of your own', 'HTTP gateway for push messages to apps'),
+  VAPID_SUBJECT: formed(
     'Servers of your own',
     'whom push services of browsers may write to, mailto: or https:; default: the address of MAIL_FROM',
+    {
+      is: (raw) => URL.canParse(raw) && /^(mailto:.|https:\/\/)/i.test(raw),
+      otherwise: 'is no mailto: or https: address',
+    },
   ),
 
-  ADMIN_EMAIL: text('First admin', 'account created at the first start', 'admin@example.org'),
+  ADMIN_EMAIL: formedText('First admin', 'account created at the first start', 'admin@example.org', {
+    is: (raw) => new RegExp(`^${MAIL_ADDRESS}$`).test(raw),
+    otherwise: 'is no email address',
+  }),
   ADMIN_PASSWORD: secret(
     'First admin',
     'development: generated once, printed and kept in DATA_DIR; production: required, at least 12 characters',

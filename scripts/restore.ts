@@ -13,6 +13,7 @@ import { readSettings } from '../settings.js';
 import { copyHashed } from './backup/base-copy.js';
 import { backupFolder, baseBackups } from './backup/folder.js';
 import type { BaseBackup } from './backup/folder.js';
+import { forShell } from './backup/for-shell.js';
 import { recover } from './backup/recover.js';
 import { dataDirAt, openDataDir } from './runtime/data-dir.js';
 import { readIfThere } from './runtime/files.js';
@@ -36,6 +37,11 @@ async function main(): Promise<void> {
   const settings = readSettings();
   if (settings.BACKUP_DIR === undefined) throw new Error('BACKUP_DIR is not set: it names the folder of the back-ups.');
   const to = momentOf(values.to);
+  if (values.checkpoints !== undefined && !existsSync(values.checkpoints))
+    throw new Error(
+      `There is no folder ${resolve(values.checkpoints)}: --checkpoints is the AUDIT_CHECKPOINT_DIR of the former ` +
+        'service. Leave it out if none was signed yet.',
+    );
   const backup = chosen(baseBackups(settings.BACKUP_DIR), to, settings.BACKUP_DIR);
   const password = readIfThere(join(values.keys, 'POSTGRES_PASSWORD'))?.trim();
   if (!password)
@@ -70,8 +76,8 @@ async function main(): Promise<void> {
         `${found.beyondPath}, as a proof of what is lost.`,
     );
   say(
-    `Start it with DATA_DIR=${dir.path} npm start and a BACKUP_DIR of its own, then: DATA_DIR=${dir.path} npm ` +
-      'run audit:verify',
+    `Start it with DATA_DIR=${forShell(dir.path)} npm start and a BACKUP_DIR of its own, then: ` +
+      `DATA_DIR=${forShell(dir.path)} npm run audit:verify`,
   );
 }
 
@@ -152,7 +158,7 @@ async function divideCheckpoints(
   const own = new CheckpointFolder(join(path, 'audit-checkpoints')),
     later = new CheckpointFolder(join(path, 'audit-checkpoints-later'));
   let beyond = 0;
-  cpSync(join(from, 'keys'), join(own.path, 'keys'), { recursive: true });
+  if (existsSync(join(from, 'keys'))) cpSync(join(from, 'keys'), join(own.path, 'keys'), { recursive: true });
   for (const [chain, all] of await new CheckpointFolder(resolve(from)).readAll()) {
     const of = all.filter(({ rows }) => rows <= (heads.get(chain) ?? 0));
     const after = all.slice(of.length);

@@ -132,9 +132,12 @@ function labelsOf(
     ...(registered.has('StudyCode') && { study_code: row.study_code }),
     ...(registered.has('ParticipantCode') && { participant_code: participantCodes ? row.participant_code : null }),
     ...(registered.has('WaitingFor') && { waiting_for: true as const }),
+    // The API's own page needs a token, which a browser does not send.
     timeline:
-      `${publicUrl.replace(/\/+$/, '')}/api/studies/${row.study_id}/participants/${row.participant_id}/timeline` +
-      `?format=html`,
+      page !== undefined
+        ? `${page}?tab=timeline`
+        : `${publicUrl.replace(/\/+$/, '')}/api/studies/${row.study_id}/participants/${row.participant_id}/timeline` +
+          `?format=html`,
     ...(page !== undefined && { console: page }),
   };
 }

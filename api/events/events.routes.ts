@@ -4,8 +4,8 @@ import { inStudy, orByTicket } from '../http/access.js';
 import { siteNamed } from '../http/context.js';
 import { rangeEndExclusive, rangeStart } from '../http/conventions/time-range.js';
 import { created, reply, route, response } from '../http/route.js';
-import { Type, Uuid, before, listOf, paging, since, sorting, text, record } from '../http/common.schemas.js';
-import { Event } from './events.schemas.js';
+import { Type, Uuid, before, listOf, paging, since, sorting, record } from '../http/common.schemas.js';
+import { Event, EventType } from './events.schemas.js';
 import { eventReader } from './event-reader.service.js';
 import { eventTicket } from './event-ticket.service.js';
 import { eventStream, resumePosition as streamStart } from './event-stream.service.js';
@@ -49,7 +49,7 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
     query: Type.Object({
       ...paging,
       sort: sorting('occurred_at'),
-      type: Type.Optional(text(60)),
+      type: Type.Optional(EventType),
       participant_id: Type.Optional(Uuid),
       from: Type.Optional(since),
       to: Type.Optional(before),

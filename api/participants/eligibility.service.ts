@@ -8,7 +8,8 @@ import type { Actor } from '../http/access.js';
 import { invalidFields, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from './facts.schemas.js';
-import { getParticipantOrThrow, realInstant, announceSourcesChanged } from './participants.service.js';
+import { assertNotErased } from './erasure-guard.js';
+import { lockForShare, realInstant, announceSourcesChanged } from './participants.service.js';
 import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -24,8 +25,9 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 /**
  * Replaces the assessment. Eligible and ineligible are confirmations with a user and a time (`confirmed_at`, else now;
  * the same status again keeps its time).
- * @throws 403 a confirmation or waiver without the required role, 400 no instant or without confirmation, 409 STALE
- * (also for an If-Match without an assessment), 422 criteria larger than a fact may be
+ * @throws 403 a confirmation or waiver without the required role, 400 no instant, without confirmation, or eligible
+ * against a criterion that is not waived, 409 STALE (also for an If-Match without an assessment), 409
+ * PARTICIPANT_ERASED, 422 criteria larger than a fact may be
  */
 export async function saveEligibility(
   { tx, audit, actor, context }: RequestScope,
@@ -37,7 +39,8 @@ export async function saveEligibility(
     boundFaults(criteria, i === 0 ? 'inclusion_criteria' : 'exclusion_criteria', Object.keys(criteria).length),
   );
   if (tooMuch.length > 0) throw invalidFields(tooMuch);
-  const participant = await getParticipantOrThrow(tx, participantId);
+  // An erasure comes before this transaction or after it.
+  const participant = await lockForShare(tx, participantId);
   const before = await eligibilityOf(tx, participantId, true);
   assertIfMatch(before && { ...before });
   const status = input.status ?? 'pending';
@@ -51,6 +54,8 @@ export async function saveEligibility(
       : ((same ? before.confirmed_at : null) ?? nowIso());
   const waiver = input.has_waiver ?? false;
   requireWaiverGrounds(waiver, input);
+  if (status === 'eligible') requireCriteriaMet(input);
+  await assertNotErased(tx, participantId, newTexts(input, before));
   const newlyConfirmed =
     confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !sameWaiver(before, input);
@@ -128,6 +133,37 @@ function requireWaiverGrounds(waiver: boolean, input: Static<typeof PutEligibili
     ...(input.waiver_reason?.trim() ? [] : ['waiver_reason']),
   ].map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a waiver` }));
   if (errors.length > 0) throw problem('RULE_VIOLATED', { detail: errors[0]!.message, errors });
+}
+
+/** Eligible is who meets every criterion, or has a waiver that names the others. @throws 400 naming each of them */
+function requireCriteriaMet(input: Static<typeof PutEligibility>): void {
+  const waived = input.has_waiver ? (input.waiver_criteria_ids ?? []) : [];
+  const against = (name: 'inclusion_criteria' | 'exclusion_criteria', answer: string, value: boolean) =>
+    Object.entries(input[name] ?? {})
+      .filter(([id, criterion]) => (criterion as Record<string, unknown>)[answer] === value && !waived.includes(id))
+      .map(([id]) => ({
+        path: `${name}.${id}`,
+        code: 'CRITERION_NOT_MET',
+        message: `${id} speaks against it, and no waiver names it`,
+      }));
+  const errors = [...against('inclusion_criteria', 'met', false), ...against('exclusion_criteria', 'present', true)];
+  if (errors.length > 0)
+    throw problem('RULE_VIOLATED', {
+      detail: `Eligible meets every criterion or waives it: ${errors.map(({ path }) => path).join(', ')}.`,
+      errors,
+    });
+}
+
+/** The paths of new notes and reasons, which an erasure takes away. */
+function newTexts(input: Static<typeof PutEligibility>, before: Eligibility | undefined): string[] {
+  const ofCriteria = (['inclusion_criteria', 'exclusion_criteria'] as const).flatMap((name) =>
+    Object.entries(input[name] ?? {}).flatMap(([id, { notes }]) => {
+      const stored = before?.[name][id] as { notes?: string | null } | undefined;
+      return notes && notes !== stored?.notes ? [`${name}.${id}.notes`] : [];
+    }),
+  );
+  const reason = input.waiver_reason;
+  return [...ofCriteria, ...(reason && reason !== before?.waiver_reason ? ['waiver_reason'] : [])];
 }
 
 function notConfirmed(status: string) {

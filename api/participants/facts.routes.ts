@@ -109,7 +109,9 @@ export const factRoutes = [
     access: withNote(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
     description:
       'Replaces the assessment. `eligible` and `ineligible` are confirmations, with `confirmed_at` ' +
-      `(default: now); a coordinator prepares the assessment but does not confirm it (403). ${evaluated}`,
+      '(default: now); a coordinator prepares the assessment but does not confirm it (403). `eligible` against a ' +
+      'criterion that no waiver names is 400; a new note on an erased participant is ' +
+      `409 PARTICIPANT_ERASED. ${evaluated}`,
     body: PutEligibility,
     responses: { 200: Eligibility },
     handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>

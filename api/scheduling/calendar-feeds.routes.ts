@@ -109,8 +109,8 @@ export const calendarFeedRoutes = [
     idempotencyKey: false,
     description:
       'Makes a secret address of the participant’s visits, for calendar programs, which send no token. Where ' +
-      'there is one it is answered again, with 200.',
-    responses: { 201: CalendarFeed, 200: CalendarFeed },
+      'there is one it is answered again, with 200. An erased participant has none: 409 PARTICIPANT_ERASED.',
+    responses: { 201: CalendarFeed, 200: CalendarFeed, 409: undefined },
     handle: async ({ tx, audit, actor, context, params, services }) => {
       const { id, study_id } = await getParticipantOrThrow(tx, params.participant_id);
       const { feed, isNew } = await openFeed({ tx, audit, actor, context }, services.settings, {

@@ -15,6 +15,8 @@ import type { Dependencies } from '../dependencies.js';
 import { visitCalendar } from './visit-calendar.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
+import { erasedAt } from '../../db/participants/erasure.queries.js';
+import { lockForShare } from '../participants/participants.service.js';
 import { LOWERCASE_UUID } from '../../db/client/uuid.js';
 
 type Settings = Dependencies['settings'];
@@ -44,10 +46,14 @@ export async function readOwnFeed(tx: Tx, settings: Settings, actor: Participant
   return shown(settings, feed);
 }
 
-/** The participant's feed; it is created if there is none. */
+/** The participant's feed; it is created if there is none. @throws 409 PARTICIPANT_ERASED */
 export async function openFeed(change: Change, settings: Settings, subject?: FeedOf) {
   const { tx, audit, actor, context } = change;
   const whose = subject ?? ownFeed(actor as ParticipantCaller);
+  // The erasure ends the feeds: none may be made beside it.
+  await lockForShare(tx, whose.participant_id);
+  if (await erasedAt(tx, whose.participant_id))
+    throw problem('PARTICIPANT_ERASED', { detail: 'The participant’s identity was erased: nobody has this calendar.' });
   const { feed, isNew } = await keepFeed(tx, whose, actor.role === 'participant' ? null : actor.id);
   if (isNew)
     audit.record({ ...recordOf(actor, context, feed), study_id: whose.study_id, action: 'calendar_feed_made' });

@@ -175,6 +175,9 @@ export async function removeStudy(
   });
 }
 
+/** Whether a study can be deleted: nobody takes part in it, or ever did. */
+export const isStudyEmpty = async (tx: Tx, id: string): Promise<boolean> => !(await studyHasData(tx, id));
+
 export async function getStudyOrThrow(tx: Tx, id: string, lock?: StudyLock): Promise<StudyRecord> {
   const study = await studyById(tx, id, lock);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });

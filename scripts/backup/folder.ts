@@ -1,5 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { usableFolder } from '../runtime/data-dir.js';
 import { readIfThere } from '../runtime/files.js';
 import { passable } from '../runtime/postgres/postgres-place.js';
 import { StartError } from '../runtime/start-error.js';
@@ -33,7 +34,7 @@ export const backupFolder = (setting: string) => {
 export function prepareLog(setting: string, user: { uid: number; gid: number } | undefined): string {
   const { path, log } = backupFolder(setting);
   // If started as root, PostgreSQL runs as another user, who must be able to pass through.
-  mkdirSync(path, { recursive: true, mode: user ? 0o711 : 0o700 });
+  usableFolder('BACKUP_DIR', path, user ? 0o711 : 0o700);
   mkdirSync(log, { recursive: true, mode: 0o700 });
   if (user) {
     if (statSync(path).uid === 0) chmodSync(path, statSync(path).mode | 0o011);

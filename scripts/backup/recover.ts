@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { PostgresPlace } from '../runtime/postgres/postgres-place.js';
 import { postgresUrl } from '../runtime/postgres/postgres.js';
+import { forShell } from './for-shell.js';
 
 const HOST = '127.0.0.1';
 
@@ -25,7 +26,6 @@ export async function recover<T>(
   writeFileSync(join(data, 'recovery.signal'), '', { mode: 0o600 });
   const said = join(dirname(data), 'restore.log');
   const output = openSync(said, 'w', 0o600);
-  const quoted = of.log.replaceAll('"', '\\"');
   const settings: Record<string, string> = {
     listen_addresses: HOST,
     port: String(of.port),
@@ -33,7 +33,8 @@ export async function recover<T>(
     // The restored server writes nothing into the log that it is restored from; nobody can read before the end.
     archive_mode: 'off',
     hot_standby: 'off',
-    restore_command: `cp "${quoted}/%f" "%p"`,
+    // To the server a sign of per cent begins a name of its own.
+    restore_command: `cp ${forShell(of.log.replaceAll('%', '%%'))}/%f "%p"`,
     recovery_target_action: 'promote',
     max_connections: '200',
     timezone: 'UTC',

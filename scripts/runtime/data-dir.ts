@@ -1,5 +1,5 @@
-import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { StartError } from './start-error.js';
 
 /** The folders inside DATA_DIR. */
@@ -24,25 +24,44 @@ export const dataDirAt = (dataDir: string): DataDir => {
   };
 };
 
+/** Level by level: where nothing can be made, as in /proc, `recursive` tries for ever. */
+function makeFolder(path: string, mode: number): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path), mode);
+  mkdirSync(path, { mode });
+}
+
+const unusable = (setting: string, path: string, fault: unknown) =>
+  new StartError(`${setting} ${path} cannot be read and written: ${(fault as Error).message}.`);
+
+/** Makes the folder that a setting names, if there is none. @throws StartError when it cannot be used */
+export function usableFolder(setting: string, path: string, mode = 0o700): void {
+  try {
+    makeFolder(path, mode);
+    if (!statSync(path).isDirectory()) throw new Error('it is not a folder');
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (fault) {
+    throw unusable(setting, path, fault);
+  }
+}
+
 /**
  * Prepares the data folder.
  * @throws StartError when it cannot be created, read or written
  */
 export function openDataDir(setting: string): DataDir {
   const dir = dataDirAt(setting);
+  // If started as root, PostgreSQL runs as another user, who must be able to pass through; secrets are one level
+  // deeper.
+  usableFolder('DATA_DIR', dir.path, process.getuid?.() === 0 ? 0o711 : 0o700);
   try {
-    // If started as root, PostgreSQL runs as another user, who must be able to pass through; secrets are one level
-    // deeper.
-    mkdirSync(dir.path, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-    if (!statSync(dir.path).isDirectory()) throw new Error('it is not a folder');
-    accessSync(dir.path, constants.R_OK | constants.W_OK | constants.X_OK);
     for (const inside of [dir.keys, dir.logs, dir.mail]) {
       mkdirSync(inside, { recursive: true, mode: 0o700 });
       accessSync(inside, constants.R_OK | constants.W_OK | constants.X_OK);
     }
     chmodSync(dir.keys, 0o700);
   } catch (fault) {
-    throw new StartError(`DATA_DIR ${dir.path} cannot be read and written: ${(fault as Error).message}.`);
+    throw unusable('DATA_DIR', dir.path, fault);
   }
   return dir;
 }

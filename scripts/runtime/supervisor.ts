@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
 import { SchemaError } from '../../db/migrate.js';
 import { SettingsError, type Settings } from '../../settings.js';
-import { openDataDir, type DataDir } from './data-dir.js';
+import { openDataDir, usableFolder, type DataDir } from './data-dir.js';
 import { secretsFor } from './keys.js';
 import { takeLock } from './lock.js';
 import { endLeftBehind } from './left-behind.js';
@@ -47,6 +48,8 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
   try {
     const settings = await usableSettings();
     const dir = openDataDir(settings.DATA_DIR);
+    if (settings.AUDIT_CHECKPOINT_DIR !== undefined)
+      usableFolder('AUDIT_CHECKPOINT_DIR', resolve(settings.AUDIT_CHECKPOINT_DIR));
     // All files created from here on, also by children, are private to this user.
     process.umask(0o077);
     supervision = new Supervision(dir);

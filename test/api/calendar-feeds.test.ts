@@ -49,6 +49,17 @@ describe('Calendar feeds', () => {
     expect((await read(made.body.url, seen)).status).to.equal(200);
   });
 
+  it('are not made for a participant whose identity was erased', async () => {
+    const who = await person();
+    const path = `/api/participants/${String(who.id)}/calendar-feeds`;
+    const { url } = await site.http.expect<Feed>(201, 'POST', path);
+    await site.http.expect(200, 'POST', `/api/participants/${String(who.id)}/erase`, { reason: 'asked' });
+    expect((await read(url)).status).to.equal(404);
+    const { status, body } = await site.http.post<Loose>(path);
+    expect([status, body.code]).to.deep.equal([409, 'PARTICIPANT_ERASED']);
+    expect((await site.http.expect(200, 'GET', path)).items).to.deep.equal([]);
+  });
+
   it('end by anyone who has them: the participant, or staff', async () => {
     const who = await person();
     const portal = await enterPortal(site.http, who.id);

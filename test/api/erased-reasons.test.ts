@@ -103,6 +103,17 @@ describe('Erasure of what was written about a participant', function suite() {
     expect(history.map(({ reason }) => reason)).to.include('[erased]');
     const eligibility = await root.expect<Loose & { inclusion_criteria: object }>(200, 'GET', `${of}/eligibility`);
     expect(eligibility.inclusion_criteria).to.deep.equal({ age: { met: false, value: 17, notes: '[erased]' } });
+    const again = { status: 'pending', inclusion_criteria: { age: { met: false, value: 17, notes: 'Zora said so' } } };
+    const { status, body } = await root.put<Loose & { errors: Loose[] }>(`${of}/eligibility`, again);
+    expect([status, body.code, body.errors.map(({ path }) => path)], 'a note after the erasure').to.deep.equal([
+      409,
+      'PARTICIPANT_ERASED',
+      ['inclusion_criteria.age.notes'],
+    ]);
+    await root.expect(200, 'PUT', `${of}/eligibility`, {
+      status: 'deferred',
+      inclusion_criteria: eligibility.inclusion_criteria,
+    });
     expect(await root.expect(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).to.include({ valid: true });
   });
 });

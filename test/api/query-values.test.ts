@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { document } from '../support/contract.js';
-import { admin, newStudy } from '../support/http.js';
+import { admin, newParticipant, newStudy } from '../support/http.js';
 import type { Http } from '../support/http.js';
 
 interface Schema {
@@ -12,6 +12,7 @@ interface Schema {
   items?: Schema;
 }
 interface Operation {
+  deprecated?: boolean;
   security?: Record<string, unknown>[];
   parameters?: { name: string; in: string; schema: Schema }[];
 }
@@ -84,5 +85,42 @@ describe('An empty value in a query', function suite() {
       target_day: 1,
     });
     expect([made.status, made.body.errors.map(({ path }) => path)], made.text).to.deep.equal([422, ['query.study_id']]);
+  });
+
+  it('a word that a filter cannot know is refused, like that of any closed list', async () => {
+    for (const path of [
+      `/api/studies/${study}/events?type=NOPE`,
+      `/api/studies/${study}/events?type=enrollment_date_set`,
+    ]) {
+      const { status, body } = await http.get(path);
+      expect([status, body.errors?.[0]?.path], path).to.deep.equal([422, 'query.type']);
+    }
+    await http.expect(200, 'GET', `/api/studies/${study}/events?type=ENROLLMENT_DATE_SET`);
+  });
+
+  it('a range that ends before it begins is refused by whatever list has one', async () => {
+    const { id } = await newParticipant(http, study);
+    const lists = Object.entries(paths).flatMap(([path, { get }]) => {
+      const names = (get?.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name);
+      const at = path.replace('{study_id}', study).replace('{participant_id}', id);
+      if (!get || get.deprecated || at.includes('{') || /^\/api\/(portal|v1)\//.test(path)) return [];
+      return names
+        .filter((name) => /(^|_)from$/.test(name) && names.includes(name.replace(/from$/, 'to')))
+        .map((name) => [at, name, name.replace(/from$/, 'to')] as const);
+    });
+    expect(lists.length).to.be.greaterThan(10);
+    for (const [at, from, to] of lists) {
+      const turned = await http.get(`${at}?${from}=2026-10-02&${to}=2026-10-01`);
+      expect([turned.status, turned.body.errors?.[0]?.code, turned.body.errors?.[0]?.path], at).to.deep.equal([
+        400,
+        'FROM_AFTER_TO',
+        `query.${from}`,
+      ]);
+      if (!at.includes('/pdf'))
+        expect((await http.get(`${at}?${from}=2026-10-01&${to}=2026-10-01`)).status, at).to.equal(200);
+    }
+    const events = `/api/studies/${study}/events`;
+    expect((await http.get(`${events}?from=2026-10-01T10:00:00Z&to=2026-10-01`)).status).to.equal(200);
+    expect((await http.get(`${events}?from=2026-10-01T10:00:00Z&to=2026-10-01T11:00:00%2B02:00`)).status).to.equal(400);
   });
 });

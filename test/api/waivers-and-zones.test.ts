@@ -50,6 +50,31 @@ describe('What is stored of a time zone and of a waiver', () => {
     expect(stored).to.include({ has_waiver: true, status: 'eligible' });
   });
 
+  it('eligible is who meets every criterion, or has a waiver that names the others: else 400, and nothing is stored', async () => {
+    const study = await newStudy(http);
+    const { id } = await newParticipant(http, study.id);
+    const at = `/api/studies/${study.id}/participants/${id}/eligibility`;
+    const criteria = {
+      inclusion_criteria: { AGE: { met: false, value: 17 }, BMI: { met: true }, IQ: { met: null } },
+      exclusion_criteria: { STROKE: { present: true }, MRI: { present: false } },
+    };
+    const waiver = { has_waiver: true, waiver_criteria_ids: ['AGE'], waiver_reason: 'agreed with the sponsor' };
+    for (const [given, against] of [
+      [{}, ['inclusion_criteria.AGE', 'exclusion_criteria.STROKE']],
+      [waiver, ['exclusion_criteria.STROKE']],
+      [{ ...waiver, has_waiver: false }, ['inclusion_criteria.AGE', 'exclusion_criteria.STROKE']],
+    ] as const) {
+      const { status, body } = await http.put(at, { status: 'eligible', ...criteria, ...given });
+      expect([status, body.errors?.map((fault) => fault.path)]).to.deep.equal([400, against]);
+      expect(body.errors?.every(({ code }) => code === 'CRITERION_NOT_MET')).to.equal(true);
+    }
+    expect((await http.get(at)).status).to.equal(404);
+    for (const status of ['pending', 'deferred', 'ineligible'])
+      await http.expect(200, 'PUT', at, { status, ...criteria });
+    const waived = { ...waiver, waiver_criteria_ids: ['AGE', 'STROKE'] };
+    await http.expect(200, 'PUT', at, { status: 'eligible', ...criteria, ...waived });
+  });
+
   it('a waiver counts when another person with the right has approved it: by putting the same again', async () => {
     const study = await newStudy(http, {
       config: {

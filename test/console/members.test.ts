@@ -202,10 +202,14 @@ describe('the console’s pages of members and sites', function () {
     const { text } = await visitor.get(path);
     await by.expect(201, 'POST', `/api/studies/${id}/participants`, { participant_code: 'P1' });
     const version = hiddenIn(text, 'version');
+    const now = await visitor.get(path);
+    expect(now.text, 'with participants the page offers nothing').not.to.include(`action="${path}"`);
+    expect((await visitor.get(`/console/studies/${id}/settings`)).text).not.to.include(path);
     const refused = await visitor.send('POST', path, { _token: tokenIn(text), version });
     expect(refused.status).to.equal(409);
     expect(refused.text).to.include('The study has participants and cannot be deleted.');
     const empty = await newStudy(by);
+    expect((await visitor.get(`/console/studies/${empty.id}/settings`)).text).to.include(`${empty.id}/delete`);
     const shown = await visitor.get(`/console/studies/${empty.id}/delete`);
     const gone = await visitor.send('POST', `/console/studies/${empty.id}/delete`, {
       _token: tokenIn(shown.text),

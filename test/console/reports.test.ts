@@ -50,6 +50,32 @@ describe('the console’s page of reports', function () {
     expect(faults).to.deep.equal([]);
   });
 
+  it('shows 100 % for all and 0 % for none, and for no other share', async () => {
+    const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
+    const windows = [];
+    for (const [code, done] of [
+      ['ALL-BUT-ONE', 2499],
+      ['ONE', 1],
+      ['ALL', 2500],
+      ['NONE', 0],
+    ] as const)
+      windows.push({ ...(await study.window(windows.length, { code })), code, done });
+    const { id } = await study.person();
+    for (const { id: window, done } of windows)
+      await stage.sql(
+        `insert into scheduled_visits (visit_key, study_id, participant_id, visit_window_id, name, target_date, window_open, window_close, status, completed_at)
+         select gen_random_uuid(), ?, ?, ?, 'A visit', '2024-03-10', '2024-03-09', '2024-03-11', case when n <= ? then 'completed' else 'missed' end,
+           case when n <= ? then '2024-03-10 12:00+00'::timestamptz end from generate_series(1, 2500) n`,
+        [study.id, id, window, done, done],
+      );
+    const reader = await user(stage.admin, 'researcher', { study_ids: [study.id] });
+    const visitor = await Visitor.of(stage.run.api, reader.email);
+    const { text } = await visitor.get(`/console/reports/${study.id}`);
+    const rates = windows.map(({ code }) => new RegExp(`>${code}<.*?([\\d.]+%)`, 's').exec(text)?.[1]);
+    expect(rates).to.deep.equal(['99.9%', '0.1%', '100%', '0%']);
+    expect(text, 'what the dates of a filter mean').to.include('the start of sessions (UTC)');
+  });
+
   it('draws plots in the page’s theme, chosen or the browser’s', async () => {
     const { study, reader } = await reported();
     const path = `/console/reports/${study.id}`;

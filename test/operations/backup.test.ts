@@ -13,7 +13,8 @@ const WITHOUT_ELIGIBILITY = { prerequisites: { require_eligibility_confirmed: fa
 
 describe('Back-up and restore to a moment', function suite() {
   this.timeout(300_000);
-  const backups = temporaryDataDir();
+  // Its name has what shells and servers read as their own.
+  const backups = `${temporaryDataDir()} Größe $HOME 5 % o'clock`;
   let service: Service;
   let restored: Service | undefined;
   const program = (name: string, args: string[], settings: Record<string, string>) =>
@@ -25,6 +26,21 @@ describe('Back-up and restore to a moment', function suite() {
   after(async () => {
     await restored?.stop();
     await service.stop();
+  });
+
+  it('is not begun with a folder of checkpoints that is not there', async () => {
+    const [into, missing] = [temporaryDataDir(), join(temporaryDataDir(), 'audit-checkpoints')];
+    const { code, output } = await program(
+      'restore',
+      ['--into', into, '--keys', join(service.dataDir, 'keys'), '--checkpoints', missing],
+      { BACKUP_DIR: backups },
+    );
+    expect(code, output).to.equal(1);
+    expect(output.trim()).to.equal(
+      `There is no folder ${missing}: --checkpoints is the AUDIT_CHECKPOINT_DIR of the former service. ` +
+        'Leave it out if none was signed yet.',
+    );
+    expect(existsSync(into)).to.equal(false);
   });
 
   it('brings back what was committed before the moment, nothing after it; Temporal is filled from the database; the audit verifies', async () => {

@@ -37,7 +37,9 @@ describe('By what operators know a participant in Temporal', function () {
       );
       expect(JSON.stringify(await attributes(stage, person))).not.to.contain(participant_code);
       const shown = await details(stage, person);
-      expect(shown).to.contain(`/api/studies/${study.id}/participants/${person.id}/timeline?format=html`);
+      // A browser has no token of the API: its links lead to pages on which it can log in.
+      expect(shown).to.contain(`[timeline](${stage.run.api}/console/participants/${person.id}?tab=timeline)`);
+      expect(shown).not.to.contain('/api/');
       expect(shown).to.contain(`/console/participants/${person.id})`);
       expect(shown).not.to.contain(participant_code);
       await person.consent('2024-03-01T09:00:00Z');
@@ -63,7 +65,7 @@ describe('By what operators know a participant in Temporal', function () {
       );
       const shown = await details(stage, person);
       expect(shown).to.contain(`participant ${participant_code}`);
-      expect(shown).to.contain(`(https://research.example.org/api/studies/${study.id}/`);
+      expect(shown).to.contain(`(https://research.example.org/console/participants/${person.id}?tab=timeline)`);
     } finally {
       await stage.close();
       await started.stop();

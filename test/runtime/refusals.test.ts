@@ -65,6 +65,21 @@ describe('a start that cannot go on', function () {
     expect(await refused({ DATA_DIR: folder })).to.contain(`DATA_DIR ${folder} cannot be read and written`);
   });
 
+  for (const setting of ['BACKUP_DIR', 'AUDIT_CHECKPOINT_DIR'])
+    it(`says that ${setting} cannot be used, in one sentence`, async () => {
+      const path = temporaryDataDir();
+      writeFileSync(path, 'a file');
+      const output = await refused({ [setting]: path });
+      expect(output).to.contain(`${setting} ${path} cannot be read and written`).and.not.to.contain('    at ');
+    });
+
+  it('says so where no folder can be made', async function () {
+    // Elsewhere there is no such place.
+    if (!existsSync('/proc/self')) this.skip();
+    const folder = '/proc/no-such-folder/data';
+    expect(await refused({ DATA_DIR: folder })).to.contain(`DATA_DIR ${folder} cannot be read and written`);
+  });
+
   it('says so when the folder is unreadable', () => {
     const folder = temporaryDataDir();
     mkdirSync(folder, { mode: 0o000 });

@@ -142,6 +142,37 @@ describe('the settings', () => {
     });
   }
 
+  for (const [name, value, fault] of [
+    ['LOG_LEVEL', 'verbose', 'must be one of trace, debug, info, warn, error'],
+    ['PUBLIC_URL', 'study.example.org', 'is no http or https address'],
+    ['TEMPORAL_UI_URL', 'localhost:8233', 'is no http or https address'],
+    ['SMS_GATEWAY_URL', 'gateway', 'is no http or https address'],
+    ['PUSH_GATEWAY_URL', 'ftp://gateway.example.org', 'is no http or https address'],
+    ['TEMPORAL_ADDRESS', 'http://127.0.0.1:7233', 'is not host:port'],
+    ['VAPID_SUBJECT', 'ops@example.org', 'is no mailto: or https: address'],
+    ['MAIL_FROM', 'Our Study', 'is no sender: an email address, or Name <address>'],
+    ['ADMIN_EMAIL', 'admin', 'is no email address'],
+  ] as const) {
+    it(`refuse ${name} that is of another form, in one sentence`, () => {
+      expect(faultsOf({ [name]: value })).to.deep.equal([`${name} ${fault}`]);
+    });
+  }
+
+  it('take what is of the form', () => {
+    for (const [name, value] of [
+      ['LOG_LEVEL', 'debug'],
+      ['PUBLIC_URL', 'http://study.example.org:8000/base/'],
+      ['TEMPORAL_UI_URL', 'https://temporal.example.org'],
+      ['TEMPORAL_ADDRESS', 'temporal.example.org:7233'],
+      ['TEMPORAL_ADDRESS', '[::1]:7233'],
+      ['VAPID_SUBJECT', 'mailto:ops@example.org'],
+      ['MAIL_FROM', 'ops@example.org'],
+      ['MAIL_FROM', 'Größe, Zeit & Co <ops@example.org>'],
+      ['ADMIN_EMAIL', 'admin@localhost'],
+    ] as const)
+      expect(faultsOf({ [name]: value }), `${name} ${value}`).to.deep.equal([]);
+  });
+
   it('refuse an environment that is none', () => {
     expect(faultsOf({ NODE_ENV: 'prod' })).to.deep.equal([
       'NODE_ENV must be development, test or production, not "prod"',

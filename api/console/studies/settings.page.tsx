@@ -49,14 +49,17 @@ type Setting = (typeof settingFields)[number];
 /** A study's settings as a form. */
 export function SettingsPage({
   study,
+  mayDelete,
   typed,
   fault,
 }: {
   study: StudyRecord;
+  /** The user may delete the study: nobody takes part in it. */
+  mayDelete: boolean;
   typed?: Partial<Record<Setting, string>>;
   fault?: Problem;
 }) {
-  const { words, user } = useUi();
+  const { words } = useUi();
   const { studies } = words;
   const given = useGiven<Setting>({ typed, stored: study, fault });
   return (
@@ -92,7 +95,7 @@ export function SettingsPage({
           <button class="primary">{studies.save}</button>
         </Form>
       </section>
-      {user?.role === 'admin' && (
+      {mayDelete && (
         <p class="after-table">
           <a href={`/console/studies/${study.id}/delete`}>{words.newStudy.remove}</a>
         </p>

@@ -1,13 +1,15 @@
 import { h } from 'preact';
 import type { Static } from 'typebox';
-import { getStudyOrThrow, changeStudy } from '../../studies/studies.service.js';
+import { getStudyOrThrow, changeStudy, isStudyEmpty } from '../../studies/studies.service.js';
 import { StudyChange } from '../../studies/studies.schemas.js';
 import { applyTemplate, previewTemplate } from '../../templates/templates-apply.service.js';
 import { ApplyQuery, SaveTemplate } from '../../templates/templates.schemas.js';
 import { saveTemplate, template, templates } from '../../templates/templates.service.js';
 import { inStudy, outsideStudy, staff } from '../../http/access.js';
+import type { Actor } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { check } from '../../http/validation/validation.js';
+import type { Tx } from '../../../db/client/database.js';
 import { assertFormVersion } from '../routing/form-version.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
@@ -31,6 +33,11 @@ export const typedFields = <Name extends string>(
   >;
 
 /** The typed settings of a study; an empty text becomes null. */
+const settingsOf = async (tx: Tx, { role }: Actor, studyId: string) => ({
+  study: await getStudyOrThrow(tx, studyId),
+  mayDelete: role === 'admin' && (await isStudyEmpty(tx, studyId)),
+});
+
 function settingsIn(form: URLSearchParams): Static<typeof StudyChange> {
   const given = Object.fromEntries(
     settingFields.map((name) => {
@@ -115,9 +122,9 @@ export const studyPages = [
     summary: 'Show a study’s settings as a form',
     access: staff.configure,
     transaction: 'read',
-    view: async ({ tx, params, ui }) => ({
+    view: async ({ tx, actor, params, ui }) => ({
       title: ui.words.studies.settings,
-      content: h(SettingsPage, { study: await getStudyOrThrow(tx, params.study_id.toLowerCase()) }),
+      content: h(SettingsPage, await settingsOf(tx, actor, params.study_id.toLowerCase())),
     }),
   }),
   consoleForm({
@@ -131,9 +138,9 @@ export const studyPages = [
       return redirect(`/console/studies/${studyId}?said=saved`);
     },
     again: async ({ read, params, form, fault, ui }) => {
-      const study = await read((tx) => getStudyOrThrow(tx, params.study_id.toLowerCase()));
+      const found = await read((tx, actor) => settingsOf(tx, actor, params.study_id.toLowerCase()));
       const typed = typedFields(form, settingFields);
-      return { title: ui.words.studies.settings, content: h(SettingsPage, { study, typed, fault }) };
+      return { title: ui.words.studies.settings, content: h(SettingsPage, { ...found, typed, fault }) };
     },
   }),
   consolePage({

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { rangeEndExclusive, rangeStart } from '../conventions/time-range.js';
 import { invalidFields, problem } from '../errors.js';
 import { RequestBody } from '../route.js';
 import type { Route } from '../route.js';
@@ -17,7 +18,24 @@ export function checkedQuery(route: Route, search: URLSearchParams): Record<stri
   if (knowsItsQuery(route)) refuseUnknownKeys(route.query, search, CONTEXT_KEYS);
   const query = declaredQuery(route.query, search);
   if (route.query) check(route.query, query, 'query');
+  if (knowsItsQuery(route)) refuseTurnedRanges(query);
   return query;
+}
+
+/** A range that ends before it begins holds nothing: a mistake, not a question. @throws 400 FROM_AFTER_TO */
+function refuseTurnedRanges(query: Readonly<Record<string, unknown>>): void {
+  for (const [name, from] of Object.entries(query)) {
+    const last = name.replace(/(^|_)from$/, '$1to');
+    const to = query[last];
+    if (last === name || typeof from !== 'string' || typeof to !== 'string') continue;
+    const bothDays = from.length === to.length && from.length === 10;
+    if (bothDays ? from <= to : Date.parse(rangeStart(from)) <= Date.parse(rangeEndExclusive(to))) continue;
+    const message = `${name} lies after ${last}`;
+    throw problem('RULE_VIOLATED', {
+      detail: `${message}.`,
+      errors: [{ path: `query.${name}`, code: 'FROM_AFTER_TO', message }],
+    });
+  }
 }
 
 /**

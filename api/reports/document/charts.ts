@@ -226,7 +226,10 @@ function adherence(cells: Extract<Plot, { name: 'adherence' }>['data'], speech: 
     .map(({ site_code, code, due, in_window }) => [
       windows.indexOf(code),
       sites.indexOf(site_code ?? words.noSite),
-      Math.round((in_window / due) * 100),
+      // As in Locale.percent: only all of them are 100.
+      in_window === 0 || in_window === due
+        ? (in_window / due) * 100
+        : Math.min(Math.max(Math.round((in_window / due) * 100), 1), 99),
     ]);
   return {
     title: words.plotAdherence,

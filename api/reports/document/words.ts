@@ -135,7 +135,9 @@ const en = {
     'A visit is due when it is completed or its window has closed on the calendar of the participant’s site or ' +
     'study. Superseded and cancelled visits are never due; visits of withdrawn participants count. Adherence ' +
     'is the share of due visits that were completed inside their window; completion the share completed at ' +
-    'all. Days off target are negative before the target. The standard deviation is the sample’s. The checksum ' +
+    'all. Days off target are negative before the target. Overridden dates are counted as finalized or ' +
+    'provisional too. From and to of a filter mean the enrollment date of participants, the target date of ' +
+    'visits, the start of sessions (UTC). The standard deviation is the sample’s. The checksum ' +
     'is the SHA-256 of the canonical JSON (RFC 8785) of the report’s data; the audit head names the last ' +
     'record of the study’s audit chain when the data were read.',
 };
@@ -279,7 +281,9 @@ const de: Words = {
     'Eine Visite ist fällig, wenn sie abgeschlossen ist oder ihr Zeitfenster nach dem Kalender des Standorts ' +
     'oder der Studie geschlossen hat. Ersetzte und abgesagte Visiten sind nie fällig; Visiten ausgeschiedener ' +
     'Personen zählen mit. Adhärenz ist der Anteil der fälligen Visiten, die im Zeitfenster abgeschlossen wurden; ' +
-    'Durchführung der Anteil der überhaupt abgeschlossenen. Die Tage vom Ziel sind vor dem Ziel negativ. Die ' +
+    'Durchführung der Anteil der überhaupt abgeschlossenen. Die Tage vom Ziel sind vor dem Ziel negativ. ' +
+    'Überschriebene Einschlussdaten zählen auch als endgültig oder vorläufig. Von und bis eines Filters meinen bei ' +
+    'Teilnehmenden das Einschlussdatum, bei Visiten das Zieldatum, bei Sitzungen den Beginn (UTC). Die ' +
     'Standardabweichung ist die der Stichprobe. Die Prüfsumme ist der SHA-256 des kanonischen JSON (RFC 8785) ' +
     'der Daten des Berichts; die Prüfsumme des Audit-Logs nennt den letzten Eintrag der Studie zu dem Zeitpunkt, ' +
     'als die Daten gelesen wurden.',
@@ -323,10 +327,11 @@ export class Locale {
   count(value: number): string {
     return this.whole.format(value);
   }
+  /** All of them is 100 %, none 0 %: no other share is rounded to these. */
   percent(share: number | null): string {
-    return share === null
-      ? '–'
-      : new Intl.NumberFormat(this.language, { style: 'percent', maximumFractionDigits: 1 }).format(share);
+    if (share === null) return '–';
+    const shown = share > 0 && share < 1 ? Math.min(Math.max(share, 0.001), 0.999) : share;
+    return new Intl.NumberFormat(this.language, { style: 'percent', maximumFractionDigits: 1 }).format(shown);
   }
   date(day: string | null): string {
     return day === null

@@ -66,8 +66,16 @@ export function NewStudyPage({ edit }: { edit: Edit }) {
   );
 }
 
-/** Deletes a study without participants. */
-export function DeleteStudyPage({ study, fault }: { study: StudyRecord; fault?: Problem }) {
+/** Deletes a study without participants. @param mayDelete false: it has some, and the page only says so */
+export function DeleteStudyPage({
+  study,
+  mayDelete,
+  fault,
+}: {
+  study: StudyRecord;
+  mayDelete: boolean;
+  fault?: Problem;
+}) {
   const { words } = useUi();
   const { newStudy: texts, studies } = words;
   const edit = { values: {}, seen: {}, version: versionOf(study), changed: [], fault };
@@ -84,10 +92,12 @@ export function DeleteStudyPage({ study, fault }: { study: StudyRecord; fault?: 
       <p>
         <a href={`/console/studies/${study.id}/settings`}>{texts.archive}</a>
       </p>
-      <Form action={`/console/studies/${study.id}/delete`}>
-        <input type="hidden" name="version" value={edit.version} />
-        <button class="danger">{studies.remove}</button>
-      </Form>
+      {mayDelete && (
+        <Form action={`/console/studies/${study.id}/delete`}>
+          <input type="hidden" name="version" value={edit.version} />
+          <button class="danger">{studies.remove}</button>
+        </Form>
+      )}
     </>
   );
 }

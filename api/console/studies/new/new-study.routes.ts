@@ -2,10 +2,11 @@ import { h } from 'preact';
 import { inStudy, outsideStudy, roles } from '../../../http/access.js';
 import { check } from '../../../http/validation/validation.js';
 import { NewStudy } from '../../../studies/studies.schemas.js';
-import { createStudy, getStudyOrThrow, removeStudy } from '../../../studies/studies.service.js';
+import { createStudy, getStudyOrThrow, isStudyEmpty, removeStudy } from '../../../studies/studies.service.js';
 import { assertFormVersion } from '../../routing/form-version.js';
 import { consoleForm, consolePage } from '../../routing/page.js';
 import { redirect } from '../../routing/render.js';
+import type { Tx } from '../../../../db/client/database.js';
 import { editOf, orNull, typedValue } from '../edit/edit.js';
 import type { RefusedForm } from '../edit/edit.js';
 import { DeleteStudyPage, NewStudyPage } from './new-study.page.js';
@@ -47,6 +48,11 @@ function studyIn(form: URLSearchParams) {
   return given;
 }
 
+const deletable = async (tx: Tx, studyId: string) => ({
+  study: await getStudyOrThrow(tx, studyId),
+  mayDelete: await isStudyEmpty(tx, studyId),
+});
+
 export const newStudyPages = [
   consolePage({
     path,
@@ -73,10 +79,10 @@ export const newStudyPages = [
     summary: 'Show what deleting a study means',
     access: admins,
     transaction: 'read',
-    view: async ({ tx, params, ui }) => {
-      const study = await getStudyOrThrow(tx, params.study_id.toLowerCase());
-      return { title: ui.words.newStudy.remove, content: h(DeleteStudyPage, { study }) };
-    },
+    view: async ({ tx, params, ui }) => ({
+      title: ui.words.newStudy.remove,
+      content: h(DeleteStudyPage, await deletable(tx, params.study_id.toLowerCase())),
+    }),
   }),
   consoleForm({
     path: '/console/studies/{study_id}/delete',
@@ -88,9 +94,9 @@ export const newStudyPages = [
       return redirect('/console/studies');
     },
     again: ({ read, params, fault, ui }) =>
-      read(async (tx) => {
-        const study = await getStudyOrThrow(tx, params.study_id.toLowerCase());
-        return { title: ui.words.newStudy.remove, content: h(DeleteStudyPage, { study, fault }) };
-      }),
+      read(async (tx) => ({
+        title: ui.words.newStudy.remove,
+        content: h(DeleteStudyPage, { ...(await deletable(tx, params.study_id.toLowerCase())), fault }),
+      })),
   }),
 ];
