@@ -28,8 +28,9 @@ export const TimeZone = Type.String({ format: 'time-zone', maxLength: 50, 'x-tim
 export const Email = Type.String({ format: 'email', maxLength: 320 });
 /** A BCP 47 tag; `en_US`, as many systems write it, means `en-US`. */
 export const Language = Type.String({ pattern: LANGUAGE, maxLength: 35 });
+const CONTROLS = '\\x00-\\x1f\\x7f-\\x9f';
 /** No control characters. */
-const LINE = '[^\\x00-\\x1f\\x7f-\\x9f]*';
+const LINE = `[^${CONTROLS}]*`;
 /** With something to see: no blank, and no sign without width. */
 const VISIBLE = '(?=.*[^\\s\\xad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2069])';
 /**
@@ -39,7 +40,8 @@ const VISIBLE = '(?=.*[^\\s\\xad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2069])'
 export const Code = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: `^(?!\\s)(?!.*${MARKS})${VISIBLE}${LINE}(?<!\\s)$`,
+  // Without joiners there is something to see.
+  pattern: `^(?!\\s)(?=.*[^\\s\\u200c\\u200d])[^${CONTROLS}${MARKS}]*(?<!\\s)$`,
   'x-nfc': true,
 });
 /** A name chosen by users: one line with something to see; blanks around it are cut off. */
@@ -47,7 +49,7 @@ export const nameText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: `^${VISIBLE}${LINE}$`, 'x-nfc': true, 'x-trimmed': true });
 /** The id of another system: one line without marks that nobody sees, by which it would match no record. */
 export const externalId = (maxLength: number) =>
-  Type.String({ minLength: 1, maxLength, pattern: `^(?!.*${MARKS})${LINE}$` });
+  Type.String({ minLength: 1, maxLength, pattern: `^[^${CONTROLS}${MARKS}]*$` });
 /** The unique name of an event of a capture system; blanks around it come from copying, and are cut off. */
 export const EventName = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', 'x-trimmed': true });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });

@@ -151,8 +151,8 @@ const ANCHOR_COLUMNS = [
 // The ids are passed beside the rows: the planner can't know how many rows a JSON document holds. It guesses a hundred
 // and reads whole tables (measured with 1,500 participants: 12 ms instead of 0.5, and growing with them). Materialized:
 // otherwise each row is read from the document again for each anchor that it is compared with (250 of them: 2,000 ms
-// instead of 10). The versions are a list of their own: taken from each row's document, with a call for each, it is read
-// in twice the time.
+// instead of 10). The versions are a list of their own: taken from each row's document, with a call for each, it is
+// read in twice the time.
 const WRITE_ANCHORS = `
 with wanted as materialized (
   select n.*, n.unnest as expected_version

@@ -324,8 +324,8 @@ export const dataGuards: readonly Guard[] = [
   {
     refuses: 'codes with marks that nobody sees',
     file: 'api/http/common.schemas.ts',
-    text: '(?!.*${MARKS})${VISIBLE}',
-    without: '(?!${MARKS}{65})${VISIBLE}',
+    text: '[^${CONTROLS}${MARKS}]*(?<!\\\\s)$`,',
+    without: '[^${CONTROLS}]*(?<!\\\\s)$`,',
     test: 'test/api/names.test.ts',
     title: 'a code with composed letters and one with decomposed letters is the same',
   },

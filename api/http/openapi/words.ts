@@ -1,3 +1,4 @@
+import { allRoles } from '../access.js';
 import type { Access } from '../access.js';
 import { responseSchema } from '../route.js';
 import type { Route } from '../route.js';
@@ -19,7 +20,8 @@ function who({ token, roles, study, note, scope }: Access): string {
   const where = study ? ', in their studies' : '';
   const by = scope ? `, by a token with \`${scope}\`` : token === 'setup' ? ', also by the mfa token of a login' : '';
   const also = token === 'either' ? '; the participant itself and its caregivers' : '';
-  return `Access: ${list(roles)}${where}${by}${also}${more}.`;
+  const whom = roles.length === allRoles.length ? 'every role' : list(roles);
+  return `Access: ${whom}${where}${by}${also}${more}.`;
 }
 
 /** The errors that the route declares, besides those of any operation of its kind. */

@@ -83,11 +83,11 @@ function rewritten(name: ParticipantField, value: string): string {
 export const LANGUAGE = '^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$';
 
 /**
- * Marks of no width and of text direction: with one of them a code looks like another. Joiners are not among them:
- * some scripts need them.
+ * Marks of no width and of text direction, for a class of characters: with one of them a code looks like another.
+ * Joiners are not among them: some scripts need them.
  */
-export const MARKS = '[\\xad\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff]';
-const marked = new RegExp(MARKS);
+export const MARKS = '\\xad\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff';
+const marked = new RegExp(`[${MARKS}]`);
 
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const plain = (value: string) => !/[\u0000-\u001f\u007f-\u009f]/.test(value);
