@@ -118,12 +118,12 @@ describe('The stream of a study’s events', function streamTests() {
     try {
       const first = await database.transaction();
       await first.raw(`select set_config('app.studies', '*', true)`);
-      await first.raw(write, ['WRITTEN_FIRST', study.id]);
-      await stage.sql(write, ['COMMITTED_FIRST', study.id]);
-      expect((await emitted(study)).at(-1)!.type).to.equal('COMMITTED_FIRST');
+      await first.raw(write, ['PARTICIPANT_WITHDRAWN', study.id]);
+      await stage.sql(write, ['PARTICIPANT_REINSTATED', study.id]);
+      expect((await emitted(study)).at(-1)!.type).to.equal('PARTICIPANT_REINSTATED');
       await first.commit();
       await has(stream, 2);
-      expect(stream.events.map(({ type }) => type)).to.have.members(['WRITTEN_FIRST', 'COMMITTED_FIRST']);
+      expect(stream.events.map(({ type }) => type)).to.have.members(['PARTICIPANT_WITHDRAWN', 'PARTICIPANT_REINSTATED']);
     } finally {
       stream.stop();
       await database.destroy();
@@ -131,10 +131,10 @@ describe('The stream of a study’s events', function streamTests() {
   });
 
   it('is narrowed by type', async () => {
-    const stream = await follow(stage.admin, study.id, {}, '?type=COMMITTED_FIRST');
+    const stream = await follow(stage.admin, study.id, {}, '?type=PARTICIPANT_REINSTATED');
     await has(stream, 1);
     stream.stop();
-    expect(stream.events.map(({ type }) => type)).to.deep.equal(['COMMITTED_FIRST']);
+    expect(stream.events.map(({ type }) => type)).to.deep.equal(['PARTICIPANT_REINSTATED']);
   });
 
   it('ends when the caller may no longer see the study', async () => {
