@@ -123,7 +123,10 @@ describe('The stream of a study’s events', function streamTests() {
       expect((await emitted(study)).at(-1)!.type).to.equal('PARTICIPANT_REINSTATED');
       await first.commit();
       await has(stream, 2);
-      expect(stream.events.map(({ type }) => type)).to.have.members(['PARTICIPANT_WITHDRAWN', 'PARTICIPANT_REINSTATED']);
+      expect(stream.events.map(({ type }) => type)).to.have.members([
+        'PARTICIPANT_WITHDRAWN',
+        'PARTICIPANT_REINSTATED',
+      ]);
     } finally {
       stream.stop();
       await database.destroy();
