@@ -1,7 +1,5 @@
-import { endOfString, partOfString, restOfString } from './json-slices.js';
-
-/** The place in a JSON body of a number that a double (64 bits) cannot represent. */
-export type Place = (string | number)[];
+import { placeOf, walkJson } from './json-walk.js';
+import type { Place } from './json-walk.js';
 
 /** Every double can represent a number of fewer digits. */
 const SAFE_DIGITS = 15;
@@ -36,52 +34,19 @@ export function isExact(text: string): boolean {
   return same(String(value)) || (sent.digits.length <= OWN_DIGITS && same(value.toPrecision(sent.digits.length)));
 }
 
-interface Level {
-  array: boolean;
-  /** The index in a list; in an object, the offset of the field's name. */
-  at: number;
-  /** The next string is a field's name. */
-  naming: boolean;
-}
-
 /**
- * The inexact numbers of a valid JSON text.
+ * The places of the inexact numbers of a valid JSON text: those that a double (64 bits) cannot represent.
  * @param slice characters after which it yields to other requests
  */
 export function* inexactNumbers(source: string, slice: number): Generator<undefined, Place[]> {
   const found: Place[] = [];
-  const levels: Level[] = [];
-  let next = slice;
-  const name = (from: number) => JSON.parse(source.slice(from, endOfString(source, from) + 1)) as string;
-  for (let i = 0; i < source.length; i++) {
-    const c = source[i]!;
-    const level = levels.at(-1);
-    if (i > next) {
-      next = i + slice;
-      yield undefined;
-    }
-    if (c === '"') {
-      let end = partOfString(source, i);
-      while (end < -1) {
-        yield undefined;
-        end = restOfString(source, end);
-      }
-      if (level?.naming) {
-        level.at = i;
-        level.naming = false;
-      }
-      i = end;
-    } else if (c === '{' || c === '[') levels.push({ array: c === '[', at: 0, naming: c === '{' });
-    else if (c === '}' || c === ']') levels.pop();
-    else if (c === ',' && level) {
-      if (level.array) level.at += 1;
-      else level.naming = true;
-    } else if (c === '-' || (c >= '0' && c <= '9')) {
-      NUMBER.lastIndex = i;
+  yield* walkJson(source, slice, {
+    number: (levels, from) => {
+      NUMBER.lastIndex = from;
       const [text] = NUMBER.exec(source)!;
-      if (!isExact(text)) found.push(levels.map(({ array, at }) => (array ? at : name(at))));
-      i += text.length - 1;
-    }
-  }
+      if (!isExact(text)) found.push(placeOf(source, levels));
+      return from + text.length - 1;
+    },
+  });
   return found;
 }

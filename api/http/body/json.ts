@@ -3,7 +3,7 @@ import { setImmediate as others } from 'node:timers/promises';
 import { problem } from '../errors.js';
 import { atOnce, inTurns } from '../../util/in-turns.js';
 import { LONG_NUMBER, inexactNumbers } from './exact-numbers.js';
-import type { Place } from './exact-numbers.js';
+import type { Place } from './json-walk.js';
 import { SLICE, parseInSlices, partOfString, restOfString } from './json-slices.js';
 import { countFields, repeatedNames } from './repeated-names.js';
 import { unstorablePart } from './unstorable.js';
@@ -214,7 +214,7 @@ interface Numbers {
 }
 /**
  * At most one number is between two signs; it is checked if it could have many digits. Not a function within `outline`:
- * the engine would compile that for each body anew.
+ * the engine would compile it again for each body.
  */
 function lookAtNumber(found: Numbers, source: string, from: number, to: number): void {
   if (to - from > HUGE_DIGITS) found.huge = true;

@@ -1,5 +1,5 @@
-import { endOfString, partOfString, restOfString } from './json-slices.js';
-import type { Place } from './exact-numbers.js';
+import { nameAt, placeOf, walkJson } from './json-walk.js';
+import type { Level, Place } from './json-walk.js';
 
 /** Values looked at before yielding to other requests. */
 const VALUES = 20_000;
@@ -36,53 +36,22 @@ export function* countFields(value: unknown): Generator<undefined, number> {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** An object or list on the way to a name. */
-interface Level {
-  /** Undefined for a list. */
-  names: Set<string> | undefined;
-  /** The last name, or the index in a list. */
-  at: string | number;
-  /** The next string is a field's name. */
-  naming: boolean;
-}
-
 /**
- * The names of a valid JSON text that occur again in the same object.
+ * The places of the names of a valid JSON text that occur again in the same object.
  * @param slice characters after which it yields to other requests
  */
 export function* repeatedNames(source: string, slice: number): Generator<undefined, Place[]> {
   const found: Place[] = [];
-  const levels: Level[] = [];
-  let next = slice;
-  const enter = (level: Level, from: number): void => {
-    const name = JSON.parse(source.slice(from, endOfString(source, from) + 1)) as string;
-    level.naming = false;
-    level.at = name;
-    if (level.names!.has(name)) found.push(levels.map(({ at }) => at));
-    level.names!.add(name);
-  };
-  for (let i = 0; i < source.length; i++) {
-    const c = source[i]!;
-    const level = levels.at(-1);
-    if (i > next) {
-      next = i + slice;
-      yield undefined;
-    }
-    if (c === '"') {
-      let end = partOfString(source, i);
-      while (end < -1) {
-        yield undefined;
-        end = restOfString(source, end);
-      }
-      if (level?.naming) enter(level, i);
-      i = end;
-    } else if (c === '{') levels.push({ names: new Set(), at: '', naming: true });
-    else if (c === '[') levels.push({ names: undefined, at: 0, naming: false });
-    else if (c === '}' || c === ']') levels.pop();
-    else if (c === ',' && level) {
-      if (typeof level.at === 'number' && !level.names) level.at += 1;
-      else level.naming = true;
-    }
-  }
+  // Weak: the names of an object that was left are no longer needed, and a body may have a million objects.
+  const namesOf = new WeakMap<Level, Set<string>>();
+  yield* walkJson(source, slice, {
+    name: (levels, from) => {
+      const level = levels.at(-1)!;
+      const name = nameAt(source, from);
+      const names = namesOf.get(level) ?? new Set();
+      if (names.has(name)) found.push(placeOf(source, levels));
+      namesOf.set(level, names.add(name));
+    },
+  });
   return found;
 }

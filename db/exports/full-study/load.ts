@@ -64,7 +64,7 @@ export async function loadStudyDocument(
   return { loaded, unknownBatteries: ids.unknownBatteries };
 }
 
-/** Columns that the database computes or numbers itself are known too: their values are made anew. */
+/** Columns that the database computes or numbers itself are known too: it gives them new values. */
 async function requireColumns(ask: Ask, { study, tables }: StudyDocument): Promise<void> {
   const known = await ask<{ table: string; columns: string[] }>(
     `select c.relname as table, array_agg(a.attname::text) as columns from pg_attribute a
