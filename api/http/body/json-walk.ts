@@ -12,7 +12,7 @@ export interface Level {
   naming: boolean;
 }
 
-/** What a walk calls for the names and numbers that it comes to; a number is answered with the offset of its last sign. */
+/** Called for the names and numbers on the way; `number` returns the offset of the number’s last sign. */
 export interface Visitor {
   name?: (levels: readonly Level[], from: number) => void;
   number?: (levels: readonly Level[], from: number) => number;
