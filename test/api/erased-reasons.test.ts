@@ -3,6 +3,7 @@ import pg from 'pg';
 import { admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
+import { placesOf } from '../support/places-of.js';
 
 describe('Erasure of what was written about a participant', function suite() {
   let root: Http;
@@ -13,21 +14,6 @@ describe('Erasure of what was written about a participant', function suite() {
     await owner.connect();
   });
   after(() => owner.end());
-
-  /** Every place of the database where a word stands, as table names. */
-  async function placesOf(word: string): Promise<string[]> {
-    const { rows } = await owner.query<{ name: string }>(
-      `select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'`,
-    );
-    const found: string[] = [];
-    for (const { name } of rows) {
-      const {
-        rows: [hit],
-      } = await owner.query(`select exists (select from "${name}" x where x::text like $1) as there`, [`%${word}%`]);
-      if (hit.there) found.push(name);
-    }
-    return found;
-  }
 
   it('removes what staff wrote about the person, and keeps what the service wrote', async () => {
     const study = await newStudy(root, {
@@ -95,7 +81,7 @@ describe('Erasure of what was written about a participant', function suite() {
     // The reason of a visit's change is a record of the audit log, which is never changed.
     for (const word of words)
       expect(
-        (await placesOf(word)).filter((table) => table !== 'audit_log'),
+        (await placesOf(owner, word)).filter((table) => table !== 'audit_log'),
         word,
       ).to.deep.equal([]);
     expect((await owner.query(superseded, [id])).rows).to.deep.equal(before);

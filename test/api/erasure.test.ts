@@ -7,6 +7,7 @@ import { Http, admin, newParticipant, newStudy, unique, user } from '../support/
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
+import { placesOf } from '../support/places-of.js';
 
 describe('Erasure of a participant', function suite() {
   const secret = unique('zora').replace('-', '');
@@ -60,24 +61,10 @@ describe('Erasure of a participant', function suite() {
     );
     return { id, of };
   }
-  /** Every place of the database where a word stands, as table names. */
-  async function placesOf(word: string): Promise<string[]> {
-    const { rows } = await owner.query<{ name: string }>(
-      `select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'`,
-    );
-    const found: string[] = [];
-    for (const { name } of rows) {
-      const {
-        rows: [hit],
-      } = await owner.query(`select exists (select from "${name}" x where x::text like $1) as there`, [`%${word}%`]);
-      if (hit.there) found.push(name);
-    }
-    return found;
-  }
 
   it('removes what identifies from every table and keeps dates, code and a valid chain', async () => {
     const { id, of } = await person();
-    expect(await placesOf(secret), 'before').to.include.members([
+    expect(await placesOf(owner, secret), 'before').to.include.members([
       'participants',
       'form_instances',
       'anchor_decisions',
@@ -94,7 +81,7 @@ describe('Erasure of a participant', function suite() {
       status: 'withdrawn',
       enrollment_date: '2026-01-12',
     });
-    expect(await placesOf(secret), 'after').to.deep.equal([]);
+    expect(await placesOf(owner, secret), 'after').to.deep.equal([]);
     const forms = await root.expect(200, 'GET', `${of}/forms`);
     expect(forms.items[0]!.items).to.deep.equal({ weight_kg: 71, drug_name: 'placebo' });
     expect(await root.expect(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).to.include({ valid: true });
@@ -173,7 +160,7 @@ describe('Erasure of a participant', function suite() {
     await root.expect(201, 'POST', '/api/schedules/visits', visit);
     await owner.query('update scheduled_visits set review_resolution = $2 where participant_id = $1', [id, secret]);
     await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
-    expect(await placesOf(secret)).to.deep.equal([]);
+    expect(await placesOf(owner, secret)).to.deep.equal([]);
     const { rows } = await owner.query<{ name: string }>(
       'select name from scheduled_visits where participant_id = $1',
       [id],
@@ -250,7 +237,7 @@ describe('Erasure of a participant', function suite() {
       status: 'signed',
     });
     expect((await root.expect(200, 'GET', `${of}/forms`)).items).to.deep.equal([form]);
-    expect(await placesOf(secret)).to.deep.equal([]);
+    expect(await placesOf(owner, secret)).to.deep.equal([]);
   });
 
   it('leaves what names nobody to be changed, and takes what stands already', async () => {
@@ -346,7 +333,7 @@ describe('Erasure of a participant', function suite() {
     expect(await root.expect(200, 'GET', `${of}/forms`))
       .to.have.nested.property('items[0].items')
       .that.has.all.keys('weight_kg', 'drug_name');
-    expect(await placesOf(secret)).to.deep.equal([]);
+    expect(await placesOf(owner, secret)).to.deep.equal([]);
   });
 
   it('is an admin’s; the person’s data export is a researcher’s too, and recorded', async () => {
