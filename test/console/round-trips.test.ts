@@ -18,11 +18,7 @@ describe('round trips of the console', function () {
     stage = await Stage.open();
     one = await waiting(stage);
     way = await CountedWay.open((await service()).database_url);
-    api = await startApi({
-      DATABASE_URL: way.url,
-      RATE_LIMIT_PER_MINUTE: '100000',
-      AUTH_RATE_LIMIT_PER_MINUTE: '1000',
-    });
+    api = await startApi({ DATABASE_URL: way.url });
   });
   after(async () => {
     await api?.stop();
