@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../db/audit/audit.js';
-import type { DecisionWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
+import type { DecisionWrite, HistoryWrite } from '../../db/anchor/anchor-writes.queries.js';
 import { decisionHash } from '../../db/anchor/decisions.queries.js';
 import type { EventInput } from '../../db/events/events.js';
 import type { Transition } from '../../workflows/domain/util/types.js';

@@ -1,4 +1,4 @@
-import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
+import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchor-writes.queries.js';
 import type { Transition } from '../../workflows/domain/util/types.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { orderedId } from '../util/ordered-id.js';

@@ -3,7 +3,12 @@ import { queryAllAsPlanned } from '../../db/client/query.js';
 import type { Statement } from '../../db/client/one-trip.js';
 import { intoEvents } from '../../db/events/events.js';
 import { insertManyStatements } from '../../db/client/sets/bulk-insert.js';
-import { assertWritten, intoDecisions, intoHistory, writeAnchorsStatement } from '../../db/anchor/anchors.queries.js';
+import {
+  assertWritten,
+  intoDecisions,
+  intoHistory,
+  writeAnchorsStatement,
+} from '../../db/anchor/anchor-writes.queries.js';
 import { recordsOf } from './decision-records.js';
 import { rowsOf } from './decision-rows.js';
 import type { DecisionRows } from './decision-rows.js';

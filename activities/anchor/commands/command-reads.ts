@@ -1,5 +1,6 @@
-import { knownMessageStatement, lockAnchorStatement } from '../../../db/anchor/anchors.queries.js';
-import type { KnownMessage } from '../../../db/anchor/anchors.queries.js';
+import { lockAnchorStatement } from '../../../db/anchor/anchors.queries.js';
+import { knownMessageStatement } from '../../../db/anchor/anchor-commands.queries.js';
+import type { KnownMessage } from '../../../db/anchor/anchor-commands.queries.js';
 import { claimedAuthorization } from '../../../db/anchor/message-authorization.js';
 import type { Statement } from '../../../db/client/one-trip.js';
 import type { Tx } from '../../../db/client/database.js';
