@@ -1,6 +1,7 @@
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { StaleAnchor, rememberCommandStatement } from '../../db/anchor/anchors.queries.js';
+import { StaleAnchor } from '../../db/anchor/anchor-writes.queries.js';
+import { rememberCommandStatement } from '../../db/anchor/anchor-commands.queries.js';
 import { faultCode } from '../../db/client/connection/driver-faults.js';
 import type { Database } from '../../db/client/database.js';
 import { withStudyScope } from '../../db/client/transaction.js';

@@ -1,6 +1,6 @@
 import { digestOf, readAuthorization } from '../../db/anchor/message-authorization.js';
 import type { Authorization, AuthorizationFault } from '../../db/anchor/message-authorization.js';
-import type { KnownMessage } from '../../db/anchor/anchors.queries.js';
+import type { KnownMessage } from '../../db/anchor/anchor-commands.queries.js';
 import { contentOf, personOf } from '../../workflows/domain/anchor/message-content.js';
 import type { MessageKind, Person } from '../../workflows/domain/anchor/message-content.js';
 import type { AnchorCommand } from './commands/commands.js';

@@ -1,7 +1,7 @@
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
-import { dateAhead, evaluate, isReopenedAndUnchanged } from '../../workflows/domain/anchor/decide.js';
+import { dateAhead, evaluateUnlessAtRest } from '../../workflows/domain/anchor/decide.js';
 import type { ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
 import { scheduleAfter } from '../../workflows/domain/anchor/regeneration.js';
 import type { Decision, Fault } from '../../workflows/domain/util/types.js';
@@ -55,22 +55,13 @@ export async function decideBatch(
       decided.set(id, WITHDRAWN);
       continue;
     }
-    const decision = decisionOf(snapshot);
+    const decision = evaluateUnlessAtRest(snapshot.policy, snapshot.facts);
     const anchorDecision = anchorDecisionOf(snapshot, decision, inputs.get(id)!, wanted.get(id)!);
     if (anchorDecision) decisions.push(anchorDecision);
     decided.set(id, decidedOf(snapshot, decision));
   }
   await writeDecisions(tx, audit, studyId, decisions);
   return decided;
-}
-
-/**
- * The decision after a capture-system reading: a reopened anchor at rest is not changed by facts other than its
- * sources.
- */
-function decisionOf({ policy, facts }: AnchorSnapshot): Decision {
-  const decision = evaluate(policy, facts);
-  return isReopenedAndUnchanged(policy, facts) ? { ...decision, result: 'unchanged', transitions: [] } : decision;
 }
 
 function decidedOf({ facts: { anchor, zone } }: AnchorSnapshot, decision: Decision): EvaluationSummary {
@@ -117,7 +108,7 @@ export async function wouldChange(
 ): Promise<{ needed: boolean; decided: EvaluationSummary }> {
   const [snapshot] = await loadSnapshots(tx, [participantId]);
   if (!snapshot || snapshot.row.participant.status === 'withdrawn') return { needed: true, decided: WITHDRAWN };
-  const decision = decisionOf(snapshot);
+  const decision = evaluateUnlessAtRest(snapshot.policy, snapshot.facts);
   // In `edc` mode a schedule also depends on the participant's site. The workflow waits for a future date.
   return {
     needed:

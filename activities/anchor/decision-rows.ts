@@ -1,18 +1,36 @@
-import type { EventInput } from '../../db/events/events.js';
-import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchors.queries.js';
+import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchor-writes.queries.js';
 import type { Transition } from '../../workflows/domain/util/types.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { orderedId } from '../util/ordered-id.js';
 
-/** An entry about a pending or denied request leaves the anchor and its version unchanged. */
-export const changesAnchor = (t: Transition) =>
-  t.event_type !== 'OVERRIDE_REQUESTED' && t.event_type !== 'OVERRIDE_DENIED';
-/** The anchor's version when the decision is written. */
-export const versionAfter = (decision: AnchorDecision): number =>
-  decision.snapshot.facts.anchor.version + decision.transitions.filter(changesAnchor).length;
+/** A decision with its change of the anchor and of the history. */
+export interface DecisionRows {
+  decision: AnchorDecision;
+  /** The anchor's version when the decision is written. */
+  version: number;
+  /** null: the anchor stays as it is. */
+  anchor: AnchorWrite | null;
+  /** One for each transition; the schedule version is not known yet. */
+  entries: readonly { history: HistoryWrite; transition: Transition }[];
+}
 
-/** The entries of the history, one for each transition. */
-export function entriesOf(decision: AnchorDecision): { history: HistoryWrite; transition: Transition }[] {
+/** The rows of a decision. */
+export function rowsOf(decision: AnchorDecision): DecisionRows {
+  const changes = decision.transitions.filter(changesAnchor);
+  const version = decision.snapshot.facts.anchor.version + changes.length;
+  const last = changes.at(-1);
+  return {
+    decision,
+    version,
+    anchor: last ? anchorAfter(decision, last, version) : null,
+    entries: entriesOf(decision),
+  };
+}
+
+/** An entry about a pending or denied request leaves the anchor and its version unchanged. */
+const changesAnchor = (t: Transition) => t.event_type !== 'OVERRIDE_REQUESTED' && t.event_type !== 'OVERRIDE_DENIED';
+
+function entriesOf(decision: AnchorDecision): { history: HistoryWrite; transition: Transition }[] {
   const { row, facts } = decision.snapshot;
   const { sender } = decision;
   let version = facts.anchor.version;
@@ -52,9 +70,8 @@ export function entriesOf(decision: AnchorDecision): { history: HistoryWrite; tr
 }
 
 /** The anchor after the last of its transitions. */
-export function anchorWriteOf(decision: AnchorDecision, version: number): AnchorWrite {
+function anchorAfter(decision: AnchorDecision, last: Transition, version: number): AnchorWrite {
   const { row, facts } = decision.snapshot;
-  const last = decision.transitions.filter(changesAnchor).at(-1)!;
   const { value } = last;
   const finalized = last.status_after === 'finalized';
   const granted = last.is_override;
@@ -85,67 +102,4 @@ export function anchorWriteOf(decision: AnchorDecision, version: number): Anchor
     reopened_facts: decision.reopenedFacts ?? null,
     cancelled_facts: decision.cancelledFacts ?? null,
   };
-}
-
-/** The events of one transition with the data that the contract requires ("Events"). */
-export function eventsOf(decision: AnchorDecision, transition: Transition, entry: HistoryWrite): EventInput[] {
-  const actor = { user_id: entry.actor_user_id, type: entry.actor_type };
-  const common = {
-    history_id: entry.id,
-    anchor_version: entry.anchor_version,
-    enrollment_date: entry.enrollment_date_value,
-    status: entry.status_after,
-    source_type: entry.source_type,
-    source_ref: entry.source_ref,
-    actor,
-    schedule_version_id: entry.schedule_version_created_id,
-  };
-  const changed = {
-    previous_value: entry.previous_enrollment_date,
-    previous_enrollment_date: entry.previous_enrollment_date,
-    new_value: entry.enrollment_date_value,
-    change_delta_days: entry.change_delta_days,
-    reason: decision.reason,
-  };
-  const event = (type: string, data: Record<string, unknown>): EventInput => ({
-    type: `ENROLLMENT_DATE_${type}`,
-    study_id: entry.study_id,
-    participant_id: entry.participant_id,
-    data: { ...common, ...data },
-  });
-  switch (transition.event_type) {
-    case 'PROPOSED':
-    case 'SET':
-      return [event(transition.event_type, {})];
-    case 'CHANGED':
-      return [event('CHANGED', changed)];
-    case 'FINALIZED':
-      return [
-        event('FINALIZED', {
-          finalized_by: actor,
-          finalized_by_id: entry.actor_user_id,
-          ...(decision.reason !== null && { reason: decision.reason }),
-        }),
-      ];
-    case 'OVERRIDE_REQUESTED':
-      return [
-        event('OVERRIDE_REQUESTED', {
-          reason: decision.reason,
-          requested_value: 'new_enrollment_date' in decision.command ? decision.command.new_enrollment_date : null,
-        }),
-      ];
-    case 'OVERRIDE_GRANTED':
-      return [
-        // If no approval is required, a user who may override has granted it.
-        event('OVERRIDE_GRANTED', {
-          approver: decision.approver ?? decision.override?.requested_by ?? null,
-          ...changed,
-        }),
-        event('CHANGED', changed),
-      ];
-    case 'OVERRIDE_DENIED': {
-      const reason = decision.denialReason ?? decision.reason;
-      return [event('OVERRIDE_DENIED', { approver: decision.approver ?? null, denial_reason: reason, reason })];
-    }
-  }
 }

@@ -9,7 +9,7 @@ import {
 import type { CompletedWrite, VersionWrite, VisitWrite } from '../../db/scheduling/schedule-writes.queries.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import type { NextVersion, ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
-import { anchorMoved, nextVersion } from '../../workflows/domain/anchor/regeneration.js';
+import { nextVersion } from '../../workflows/domain/anchor/regeneration.js';
 import type { Regeneration } from '../../workflows/domain/scheduling/schedule.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { orderedId } from '../util/ordered-id.js';
@@ -51,7 +51,12 @@ export function schedulesToWrite(
       reconciled: string[];
     }
   >();
-  const end = (order: ScheduleOrder, visitStatus: 'superseded' | 'cancelled', visitIds: string[]) => {
+  const end = (
+    order: ScheduleOrder,
+    visitStatus: 'superseded' | 'cancelled',
+    visitIds: string[],
+    { moved }: Pick<NextVersion, 'moved'>,
+  ) => {
     const group = ended.get(order.reason) ?? {
       reason: order.reason,
       visitStatus,
@@ -61,7 +66,9 @@ export function schedulesToWrite(
     };
     group.participants.push(order.snapshot.row.participant_id);
     group.visitIds.push(...visitIds);
-    if (finalDateMoved(order)) group.reconciled.push(order.snapshot.row.participant_id);
+    // When a final date moves, mostly by an override, the visits of its version are reconciled.
+    if (moved && order.snapshot.facts.anchor.status === 'finalized')
+      group.reconciled.push(order.snapshot.row.participant_id);
     ended.set(order.reason, group);
   };
   for (const order of orders) {
@@ -73,6 +80,7 @@ export function schedulesToWrite(
         order.inputs.standing
           .filter((v) => v.schedule_version_id !== null && v.status !== 'completed' && v.status !== 'cancelled')
           .map((v) => v.id),
+        { moved: false },
       );
       made.set(row.participant_id, null);
       continue;
@@ -85,9 +93,9 @@ export function schedulesToWrite(
         order,
         'superseded',
         next.change.supersede.map((v) => v.id),
+        next,
       );
-    if (anchorMoved(order.date, order.inputs))
-      completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
+    if (next.moved) completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
     versions.push({
       id,
       participant_id: row.participant_id,
@@ -133,10 +141,6 @@ export function schedulesToWrite(
   ];
   return { statements, versionIds: made };
 }
-
-/** When a final date moves, mostly by an override, the visits of its version are reconciled. */
-const finalDateMoved = ({ snapshot: { facts }, date, inputs }: ScheduleOrder): boolean =>
-  facts.anchor.status === 'finalized' && date !== null && anchorMoved(date, inputs);
 
 /**
  * The effects of `completed_visit_handling` besides the mark. A visit needs a new review only if its target would have

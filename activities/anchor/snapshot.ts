@@ -1,7 +1,7 @@
 import { readFacts } from '../../db/participants/facts.queries.js';
 import type { FactRow } from '../../db/participants/facts.queries.js';
 import { visitKey } from '../../db/audit/hashing.js';
-import { factsOf, policyOf } from '../../workflows/domain/anchor/facts.js';
+import { policyAndFacts } from '../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import type { KeyOf } from '../../workflows/domain/anchor/regeneration.js';
 import type { Facts } from '../../workflows/domain/util/types.js';
@@ -20,6 +20,5 @@ export const loadSnapshots = async (tx: Tx, participantIds: readonly string[]): 
   (await readFacts(tx, participantIds)).map(snapshotOf);
 
 export function snapshotOf(row: FactRow): AnchorSnapshot {
-  const policy = policyOf(row.policy);
-  return { row, policy, facts: factsOf(row, policy), keyOf: (identity) => visitKey(row.participant_id, identity) };
+  return { row, ...policyAndFacts(row), keyOf: (identity) => visitKey(row.participant_id, identity) };
 }

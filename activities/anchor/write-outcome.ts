@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../db/audit/audit.js';
-import { manualEntryStatements } from '../../db/anchor/anchors.queries.js';
+import { manualEntryStatements } from '../../db/anchor/anchor-writes.queries.js';
 import { queryAllAsPlanned } from '../../db/client/query.js';
 import {
   endOverrideRequest,

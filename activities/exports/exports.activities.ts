@@ -8,7 +8,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { nowMs, nowIso } from '../../db/client/clock.js';
 import { exportFile, exportsFolder } from '../../db/exports/files.js';
 import { TooManyRows } from '../../db/exports/sheet.js';
-import { countRows, shapeOf } from '../../db/exports/statement.js';
+import { countRows } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
 import { TooManyColumns } from '../../db/exports/wide.js';
 import { writeExport } from '../../db/exports/write.js';
@@ -98,7 +98,7 @@ async function write(
     admit,
     async (tx) => {
       const sink = new PassThrough();
-      const meter = meterOf(database, order, await countRows(tx, await shapeOf(tx, request), request), hash, context);
+      const meter = meterOf(database, order, await countRows(tx, request), hash, context);
       const filed = pipeline(sink, meter, createWriteStream(path, { mode: 0o600 }), {
         signal: context.cancellationSignal,
       });

@@ -8,7 +8,7 @@ import { readFacts } from '../../db/participants/facts.queries.js';
 import type { FactRow } from '../../db/participants/facts.queries.js';
 import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
 import { judgeOverride, overrideRefusalCode } from '../../workflows/domain/anchor/decide.js';
-import { factsOf, policyOf } from '../../workflows/domain/anchor/facts.js';
+import { policyAndFacts } from '../../workflows/domain/anchor/facts.js';
 import type { Impact } from '../../workflows/domain/anchor/preview.js';
 import { previewBasis, previewOf } from '../../workflows/domain/anchor/regeneration.js';
 import type { Dependencies } from '../dependencies.js';
@@ -63,8 +63,7 @@ export async function previewOverride(
 ): Promise<Impact & { preview_hash: string }> {
   const row = known ?? (await readFacts(tx, [participantId]))[0];
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  const policy = policyOf(row.policy);
-  const facts = factsOf(row, policy);
+  const { policy, facts } = policyAndFacts(row);
   if (row.participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   if (facts.anchor.status !== 'finalized')
     throw problemOf(

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { listEvents } from '../../db/events/events.queries.js';
 import { inStudy, orByTicket } from '../http/access.js';
-import { siteNamed } from '../http/context.js';
 import { rangeEndExclusive, rangeStart } from '../http/conventions/time-range.js';
 import { created, reply, route, response } from '../http/route.js';
 import { Type, Uuid, before, listOf, paging, since, sorting, record } from '../http/common.schemas.js';
@@ -64,7 +63,7 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       ),
     }),
     responses: { 200: response(listOf(Event), { mediaTypes: [STREAM] }) },
-    handle: async ({ tx, services, actor, credential, params, query, headers, disconnected }) => {
+    handle: async ({ tx, services, actor, credential, params, query, siteId, headers, disconnected }) => {
       const filter = {
         type: query.type,
         participantId: query.participant_id,
@@ -82,14 +81,13 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
         header: headers['last-event-id'] as string | undefined,
         query: query.last_event_id,
       });
-      const site = siteNamed(headers);
       const leave = eventReader(services).enter(actor.id);
       const gone = disconnected();
       gone.addEventListener('abort', leave);
       const stream = eventStream({
         services,
         access: may,
-        caller: { userId: actor.id, login: credential?.sid, studyId: params.study_id, ...(site && { siteId: site }) },
+        caller: { userId: actor.id, login: credential?.sid, studyId: params.study_id, ...(siteId && { siteId }) },
         epoch: actor.session_epoch,
         filter,
         start,

@@ -1,7 +1,6 @@
 import { contentTypes, exportFormats } from '../../db/exports/write.js';
 import type { ExportFormat } from '../../db/exports/write.js';
 import { exporterAccess } from '../http/access.js';
-import { siteNamed } from '../http/context.js';
 import { route, withContentTag, response } from '../http/route.js';
 import { Type } from '../http/common.schemas.js';
 import { ExportAccepted, ExportRows, ExportStatus, NewExport } from './exports.schemas.js';
@@ -49,8 +48,8 @@ const exporting = (format: ExportFormat) =>
       202: ExportAccepted,
       400: undefined,
     },
-    handle: ({ services, actor, context, studyId, headers, body }) =>
-      exportData({ services, actor, context, studyId, siteId: siteNamed(headers) }, format, body),
+    handle: ({ services, actor, context, studyId, siteId, body }) =>
+      exportData({ services, actor, context, studyId, siteId }, format, body),
   });
 
 export const exportRoutes = [

@@ -1,5 +1,4 @@
 import { exporterAccess } from '../http/access.js';
-import { siteNamed } from '../http/context.js';
 import { route } from '../http/route.js';
 import { exportFhir, exportOdm } from './standards.service.js';
 
@@ -20,8 +19,8 @@ export const standardRoutes = [
       'visit is in the event `SE.COMMON`. ' +
       'Participants appear by their codes, without name, address or birthday; superseded visits and raw trials ' +
       'are left out.',
-    handle: ({ services, actor, context, studyId, headers, params }) =>
-      exportOdm({ services, actor, context, studyId, siteId: siteNamed(headers) }, params.study_id),
+    handle: ({ services, actor, context, studyId, siteId, params }) =>
+      exportOdm({ services, actor, context, studyId, siteId }, params.study_id),
   }),
   route({
     method: 'GET',

@@ -31,6 +31,7 @@ export function callerOf(ctx: RouteContext, access: Access): CallerClaim {
   const principal = state.principal!;
   const named = namedIn(ctx, access);
   state.studyId = named.studyId;
+  state.siteId = named.siteId;
   if (principal.kind === 'participant' || principal.kind === 'caregiver') return portalCaller(access, principal, named);
   return userCaller(access, principal, {
     ...named,

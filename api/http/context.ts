@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Context } from 'koa';
 import { problem } from './errors.js';
 import type { Access, Named } from './access.js';
@@ -67,12 +66,6 @@ function siteContext(ctx: Context): string | undefined {
       errors: [{ path: 'header.x-site-id', code: 'FORMAT', message: 'X-Site-ID is not a valid uuid' }],
     });
   return site.toLowerCase();
-}
-
-/** The site of X-Site-ID, already checked by the pipeline, for a handler that narrows itself. */
-export function siteNamed(headers: IncomingHttpHeaders): string | undefined {
-  const site = headers['x-site-id'];
-  return typeof site === 'string' && site !== '' ? site.toLowerCase() : undefined;
 }
 
 function uuid(value: string | undefined, path: string): string | undefined {

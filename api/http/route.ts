@@ -54,6 +54,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
   credential: Credential | undefined;
   /** The study that the request names by path, X-Study-ID or query; it is visible to the caller. */
   studyId: string | undefined;
+  /** The site of X-Site-ID, which narrows the study; it is visible to the caller. */
+  siteId: string | undefined;
   context: RequestContext;
   services: Dependencies;
   /** The id of this request's command: the same for a repeat under the same Idempotency-Key. */

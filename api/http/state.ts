@@ -44,6 +44,7 @@ export interface RouteState extends RequestState {
   raw: Buffer;
   upload?: Upload;
   studyId?: string | undefined;
+  siteId?: string | undefined;
   actor?: AnyCaller;
   opened: OpenTransaction;
   /** The id of the command under an Idempotency-Key. */

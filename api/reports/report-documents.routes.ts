@@ -1,6 +1,5 @@
 import { pictureThemes } from '../../activities/html/picture-theme.js';
 import { inStudy } from '../http/access.js';
-import { siteNamed } from '../http/context.js';
 import { route, response } from '../http/route.js';
 import { Type, Uuid, oneOf } from '../http/common.schemas.js';
 import { reportFilters } from './reports.schemas.js';
@@ -33,8 +32,8 @@ export const reportDocumentRoutes = [
     description: printed,
     query: Type.Object({ ...printing, ...reportFilters }),
     responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
-    handle: ({ services, actor, context, params, headers, query }) =>
-      studyPdf({ services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) }),
+    handle: ({ services, actor, context, params, siteId, query }) =>
+      studyPdf({ services, actor, context, query, studyId: params.study_id, siteId }),
   }),
   route({
     ...common,
@@ -44,11 +43,8 @@ export const reportDocumentRoutes = [
     description: printed,
     query: Type.Object({ ...printing, from: reportFilters.from, to: reportFilters.to }),
     responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
-    handle: ({ services, actor, context, params, headers, query }) =>
-      participantPdf(
-        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
-        params.participant_id,
-      ),
+    handle: ({ services, actor, context, params, siteId, query }) =>
+      participantPdf({ services, actor, context, query, studyId: params.study_id, siteId }, params.participant_id),
   }),
   route({
     ...common,
@@ -58,11 +54,8 @@ export const reportDocumentRoutes = [
     description: printed,
     query: Type.Object(printing),
     responses: { 200: response(undefined, { mediaTypes: ['application/pdf'] }), 400: undefined },
-    handle: ({ services, actor, context, params, headers, query }) =>
-      sessionPdf(
-        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
-        params.session_id,
-      ),
+    handle: ({ services, actor, context, params, siteId, query }) =>
+      sessionPdf({ services, actor, context, query, studyId: params.study_id, siteId }, params.session_id),
   }),
   route({
     ...common,
@@ -74,11 +67,7 @@ export const reportDocumentRoutes = [
       'participant that `participant_id` names.',
     query: Type.Object({ ...language, ...theme, ...reportFilters, participant_id: Type.Optional(Uuid) }),
     responses: { 200: response(undefined, { mediaTypes: ['image/svg+xml'] }), 400: undefined },
-    handle: ({ services, actor, context, params, headers, query: { participant_id, ...query } }) =>
-      plot(
-        { services, actor, context, query, studyId: params.study_id, siteId: siteNamed(headers) },
-        params.plot,
-        participant_id,
-      ),
+    handle: ({ services, actor, context, params, siteId, query: { participant_id, ...query } }) =>
+      plot({ services, actor, context, query, studyId: params.study_id, siteId }, params.plot, participant_id),
   }),
 ];

@@ -1,6 +1,5 @@
 import { listSites } from '../../db/studies/sites.queries.js';
 import { inStudy } from '../http/access.js';
-import { siteNamed } from '../http/context.js';
 import { created, route } from '../http/route.js';
 import { Type, listOf, paging, sorting } from '../http/common.schemas.js';
 import { ChangedSite, NewSite, Site, SiteChange, SiteStatus } from './studies.schemas.js';
@@ -22,13 +21,13 @@ export const siteRoutes = [
       status: Type.Optional(SiteStatus),
     }),
     responses: { 200: listOf(Site) },
-    handle: ({ tx, params, query, headers }) =>
+    handle: ({ tx, params, query, siteId }) =>
       listSites(tx, params.study_id, {
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,
         sort: query.sort ?? 'site_code',
         status: query.status,
-        id: siteNamed(headers),
+        id: siteId,
       }),
   }),
   route({

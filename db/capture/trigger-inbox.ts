@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { acceptTriggers } from './webhook-events.queries.js';
-import type { CheckedTrigger } from './webhook-events.queries.js';
+import type { CheckedTrigger, NewTrigger, TriggerTaker } from './webhook-events.queries.js';
 import type { Database } from '../client/database.js';
+import { carriedTrace } from '../client/trace-context.js';
 import { faultCode } from '../client/connection/driver-faults.js';
 
 interface Waiting {
@@ -23,8 +25,18 @@ export class TriggerInbox {
 
   constructor(private readonly database: Database) {}
 
-  /** Resolves after the commit: whether it was accepted (see acceptTriggers). */
-  accept(item: CheckedTrigger): Promise<boolean> {
+  /**
+   * Commits an event of a trigger for each study, in the trace of this call though it shares a statement with others.
+   * @returns the studies that refused it (see acceptTriggers)
+   */
+  async accept(trigger: NewTrigger, takers: readonly TriggerTaker[]): Promise<TriggerTaker[]> {
+    const trace = carriedTrace();
+    const taken = await Promise.all(takers.map((taker) => this.commits({ id: randomUUID(), trigger, taker, trace })));
+    return takers.filter((_, index) => !taken[index]);
+  }
+
+  /** Resolves after the commit: whether it was accepted. */
+  private commits(item: CheckedTrigger): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
       this.next();

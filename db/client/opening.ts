@@ -83,22 +83,6 @@ export async function begin<Row>(database: Database, options: Opening): Promise<
   }
 }
 
-/** Runs `work` in a transaction that has begun, and ends it. */
-export async function runIn<T extends { commit: () => Promise<void>; rollback: () => Promise<void> }, R>(
-  begun: T,
-  work: (begun: T) => Promise<R>,
-): Promise<R> {
-  let value: R;
-  try {
-    value = await work(begun);
-  } catch (fault) {
-    await begun.rollback();
-    throw fault;
-  }
-  await begun.commit();
-  return value;
-}
-
 async function sendOpening(
   connection: Connection,
   { mode, opening, first = [], plans }: Opening,

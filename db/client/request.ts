@@ -1,8 +1,8 @@
-import { begin, runIn } from './opening.js';
+import { begin } from './opening.js';
 import { queryInSingleRoundTrip, queriesInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
 import { prepared } from './query.js';
-import { beginAudited } from './transaction.js';
+import { beginAudited, runIn } from './transaction.js';
 import type { WriteTransaction } from './transaction.js';
 import type { Database } from './database.js';
 import type { Tx } from './database.js';

@@ -1,7 +1,7 @@
 import { AuditTrail } from '../audit/audit.js';
 import { queryInSingleRoundTrip, writeInSingleRoundTrip } from './one-trip.js';
 import type { Statement } from './one-trip.js';
-import { begin, runIn } from './opening.js';
+import { begin } from './opening.js';
 import type { Begun, Closing, Opening } from './opening.js';
 import { nudgeFor } from '../outbox/outbox.js';
 import type { MarkedTransaction } from './marked-transaction.js';
@@ -82,6 +82,22 @@ export async function withStudyScope<T>(
   return runIn(begun, ({ tx, audit, first: rows }) =>
     work({ tx, audit, atCommit: (statement) => last.push(statement) }, rows),
   );
+}
+
+/** Runs `work` in a transaction that has begun, and ends it. */
+export async function runIn<T extends { commit: () => Promise<void>; rollback: () => Promise<void> }, R>(
+  begun: T,
+  work: (begun: T) => Promise<R>,
+): Promise<R> {
+  let value: R;
+  try {
+    value = await work(begun);
+  } catch (fault) {
+    await begun.rollback();
+    throw fault;
+  }
+  await begun.commit();
+  return value;
 }
 
 /**

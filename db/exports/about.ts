@@ -1,6 +1,5 @@
 import { csvText } from './formula-text.js';
 import type { DatasetColumn, Dataset } from './columns.js';
-import { columnsOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
 
 export interface About {
@@ -30,12 +29,11 @@ export const csvHeader = (columns: readonly DatasetColumn[]): string =>
  * The columns of an export in order: name, format, meaning and, for a closed list, the possible values separated by
  * `|`.
  */
-export const dictionaryCsv = (dataset: Dataset, { deidentify }: ExportRequest): string =>
+export const dictionaryCsv = ({ columns }: Dataset): string =>
   [
     'column,written_as,meaning,allowed_values',
-    ...columnsOf(dataset, deidentify).map(
-      ({ name, type, about, values = type === 'boolean' ? ['true', 'false'] : [] }) =>
-        [name, WRITTEN[type]!, about, values.join('|')].map((cell) => quoted(csvText(cell))).join(','),
+    ...columns.map(({ name, type, about, values = type === 'boolean' ? ['true', 'false'] : [] }) =>
+      [name, WRITTEN[type]!, about, values.join('|')].map((cell) => quoted(csvText(cell))).join(','),
     ),
   ].join('\n') + '\n';
 

@@ -20,16 +20,15 @@ export interface ExportRequest extends ExportFilters {
   dataset: DatasetName;
 }
 
-/** Columns of an export, in their fixed order; de-identified exports omit those that identify a person. */
-export const columnsOf = (dataset: Dataset, deidentify = false): DatasetColumn[] =>
-  dataset.columns.filter((column) => !(deidentify && (column.personal || column.type === 'json')));
-
 /**
- * The data set of a request. A wide one has a column for each metric of its rows.
+ * The data set of a request with its columns, in their fixed order. A wide one has a column for each metric of its
+ * rows; a de-identified one omits those that identify a person.
  * @throws TooManyColumns
  */
 export async function shapeOf(tx: Tx, request: ExportRequest): Promise<Dataset> {
-  return request.layout === 'wide' ? wideSummaries(await metricsOf(tx, request)) : datasetOf(request.dataset);
+  const dataset = request.layout === 'wide' ? wideSummaries(await metricsOf(tx, request)) : datasetOf(request.dataset);
+  if (!request.deidentify) return dataset;
+  return { ...dataset, columns: dataset.columns.filter(({ personal, type }) => !personal && type !== 'json') };
 }
 
 /** The metrics that are columns of a wide export. */
@@ -43,8 +42,8 @@ export async function metricsOf(tx: Tx, { dataset: _dataset, ...filters }: Expor
 }
 
 /**
- * COPY statements take no parameters: every value is escaped here. `csv` yields cells, `json` an object a line. Runs
- * under row-level security like every other query, and also filters by study.
+ * COPY of the columns of `shapeOf`. Such statements take no parameters: every value is escaped here. `csv` yields
+ * cells, `json` an object a line. Runs under row-level security like every other query, and also filters by study.
  */
 export function copySql(dataset: Dataset, request: ExportRequest, as: 'csv' | 'json'): string {
   if (dataset.each) return `copy (${bundledSql(dataset, dataset.each, request, as)}) to stdout with (${VERBATIM})`;
@@ -68,7 +67,7 @@ function bundledSql(
   { dataset: _dataset, ...filters }: ExportRequest,
   as: 'csv' | 'json',
 ): string {
-  const columns = columnsOf(dataset, filters.deidentify);
+  const { columns } = dataset;
   const deidentify = filters.deidentify === true;
   const own = columns.filter(({ sql }) => OWN.test(sql));
   const common = columns.filter(({ sql }) => !OWN.test(sql));
@@ -93,11 +92,9 @@ function bundledSql(
 const OWN = /\br\./;
 
 /** The number of rows, for the progress of a long export. */
-export async function countRows(
-  tx: Tx,
-  dataset: Dataset,
-  { dataset: _dataset, ...filters }: ExportRequest,
-): Promise<number> {
+export async function countRows(tx: Tx, request: ExportRequest): Promise<number> {
+  const dataset = await shapeOf(tx, request);
+  const { dataset: _dataset, ...filters } = request;
   const [counted] = await query<{ n: number }>(
     tx,
     `select count(*) as n from ${fromSql(dataset, filters.study_id)}
@@ -108,9 +105,7 @@ export async function countRows(
 }
 
 function selectSql(dataset: Dataset, { dataset: _dataset, ...filters }: ExportRequest, as: 'csv' | 'json'): string {
-  const columns = columnsOf(dataset, filters.deidentify).map((column) =>
-    named(column, as, filters.deidentify === true),
-  );
+  const columns = dataset.columns.map((column) => named(column, as, filters.deidentify === true));
   return `select ${columns.join(', ')} from ${fromSql(dataset, filters.study_id)}
     where ${conditions(dataset, filters).join(' and ')}${orderSql(dataset, filters.deidentify)}`;
 }

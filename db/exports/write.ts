@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Dataset } from './columns.js';
-import { columnsOf, copySql, shapeOf } from './statement.js';
+import { copySql, shapeOf } from './statement.js';
 import type { ExportRequest } from './statement.js';
 import { commaSeparator, copyOut, unwrapLines } from './stream.js';
 import { csvHeader, dictionaryCsv, readme } from './about.js';
@@ -51,9 +51,7 @@ export async function writeExport(
         sink,
       );
     case 'xlsx':
-      return copyRows(tx, of, request, 'json', (source) =>
-        writeSheet(source, columnsOf(of, request.deidentify), request.dataset, sink),
-      );
+      return copyRows(tx, of, request, 'json', (source) => writeSheet(source, of.columns, request.dataset, sink));
     case 'zip':
       return writeZip(tx, of, request, about, sink);
   }
@@ -80,7 +78,7 @@ async function copyRows(
 
 /** The header is sent before the first row is found. */
 async function writeCsv(tx: Tx, dataset: Dataset, request: ExportRequest, sink: Writable): Promise<number> {
-  sink.write(csvHeader(columnsOf(dataset, request.deidentify)));
+  sink.write(csvHeader(dataset.columns));
   return copyRows(tx, dataset, request, 'csv', (source) => pipeline(source, sink));
 }
 
@@ -112,7 +110,7 @@ async function writeZip(
   const zip = new yazl.ZipFile();
   const data = new PassThrough();
   zip.addBuffer(Buffer.from(readme(request, about)), 'README.txt');
-  zip.addBuffer(Buffer.from(dictionaryCsv(dataset, request)), 'data-dictionary.csv');
+  zip.addBuffer(Buffer.from(dictionaryCsv(dataset)), 'data-dictionary.csv');
   zip.addReadStream(data, `${request.dataset}.csv`);
   zip.end();
   const archived = pipeline(zip.outputStream as unknown as Readable, sink);

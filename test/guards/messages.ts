@@ -109,7 +109,7 @@ export const messageGuards: readonly Guard[] = [
   },
   {
     refuses: 'an authorization of a key that was replaced a day ago',
-    file: 'db/anchor/anchors.queries.ts',
+    file: 'db/anchor/anchor-commands.queries.ts',
     text: 'and (k.superseded_at is null or k.superseded_at > clock_timestamp() - ${KEY_OVERLAP})',
     without: '',
     test: TEST,
@@ -181,7 +181,7 @@ export const messageGuards: readonly Guard[] = [
   },
   {
     refuses: 'the reason of another participant’s message',
-    file: 'db/anchor/anchors.queries.ts',
+    file: 'db/anchor/anchor-commands.queries.ts',
     text: 'where d.id = $2::uuid and d.participant_id = $3)',
     without: 'where d.id = $2::uuid and $3::uuid is not null)',
     test: TEST,

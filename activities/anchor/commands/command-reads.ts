@@ -1,5 +1,6 @@
-import { knownMessageStatement, lockAnchorStatement } from '../../../db/anchor/anchors.queries.js';
-import type { KnownMessage } from '../../../db/anchor/anchors.queries.js';
+import { lockAnchorStatement } from '../../../db/anchor/anchors.queries.js';
+import { knownMessageStatement } from '../../../db/anchor/anchor-commands.queries.js';
+import type { KnownMessage } from '../../../db/anchor/anchor-commands.queries.js';
 import { claimedAuthorization } from '../../../db/anchor/message-authorization.js';
 import type { Statement } from '../../../db/client/one-trip.js';
 import type { Tx } from '../../../db/client/database.js';
@@ -53,18 +54,20 @@ const MAKES_SCHEDULE: readonly AnchorCommand['kind'][] = [
 export function commandStatements(command: AnchorCommand): Statement[] {
   const { participant_id, study_id } = command;
   const { authorization } = command.message as { authorization?: unknown };
+  const senderId = senderIdOf(command);
+  const detailsId = detailsIdOf(command);
   const claimed = typeof authorization === 'string' ? claimedAuthorization(authorization) : null;
   return [
     lockAnchorStatement(participant_id),
     knownMessageStatement({
       commandId: command.id,
       participantId: participant_id,
-      detailsId: detailsIdOf(command),
+      detailsId,
       keyId: claimed?.keyId ?? null,
       authorizationId: claimed?.jti ?? null,
     }),
     factsStatement(participant_id),
-    permissionsStatement(senderIdOf(command), participant_id),
+    permissionsStatement(senderId, participant_id),
     ...(MAKES_SCHEDULE.includes(command.kind) ? [scheduleInputsStatement(study_id, participant_id)] : []),
   ];
 }

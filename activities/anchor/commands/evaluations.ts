@@ -1,5 +1,5 @@
 import type { Evaluate, Sender } from '../../../workflows/contract.js';
-import { evaluate, isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
+import { evaluate, evaluateUnlessAtRest } from '../../../workflows/domain/anchor/decide.js';
 import { nextVersion, scheduleAfter, scheduleFollows } from '../../../workflows/domain/anchor/regeneration.js';
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
 import type { Decision } from '../../../workflows/domain/util/types.js';
@@ -25,8 +25,7 @@ export async function reinstate(
   sender: Sender,
 ): Promise<CommandOutcome> {
   const { row, policy, facts } = snapshot;
-  const evaluatedNow = evaluate(policy, facts);
-  const decision = isReopenedAndUnchanged(policy, facts) ? { ...evaluatedNow, transitions: [] } : evaluatedNow;
+  const decision = evaluateUnlessAtRest(policy, facts);
   const hasCurrent = row.anchor.current_schedule_version_id !== null;
   const inputs = await scheduleInputs();
   const date = decision.transitions.at(-1)?.value?.date ?? facts.anchor.date ?? inputs.current_date;

@@ -26,6 +26,8 @@ export interface OpenTrigger {
   event: WebhookEventRow;
   config: DatacaptureConfigRow;
   claim: RecordClaim;
+  /** The form, and the events, that enroll. */
+  rules: { instrument: string; events: readonly string[] };
 }
 
 /** The trigger with its claimed record, or its result: from an earlier attempt, or for another instrument. */
@@ -45,13 +47,10 @@ export async function openTrigger(
     return { ended: { status: event.status, outcome: event.outcome } };
   if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
   const present = await presently(deps, event, config);
-  const rules = {
-    instrument: present.config.enrollment_instrument,
-    events: enrollmentEvents(present.config.enrollment_event),
-  };
-  if (!concernsEnrollment(present.event, rules))
+  const events = enrollmentEvents(present.config.enrollment_event);
+  if (!concernsEnrollment(present.event, { instrument: present.config.enrollment_instrument, events }))
     return { ended: await withStudyScope(deps.database, study_id, ({ tx }) => ignoreTrigger(tx, event)) };
-  return { ...present, claim: claim ?? (await stepBack(deps, event)) };
+  return { ...present, rules: { instrument: event.instrument, events }, claim: claim ?? (await stepBack(deps, event)) };
 }
 
 /**

@@ -28,10 +28,10 @@ const running = new Map<string, Promise<TriggerReport>>();
 async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart): Promise<TriggerReport> {
   const opened = await openTrigger(deps, start);
   if ('ended' in opened) return opened.ended;
-  const { event, config } = opened;
+  const { event } = opened;
   let written: CompletedTrigger | TriggerReport;
   try {
-    const read = await readRecord(deps, event, config);
+    const read = await readRecord(deps, opened);
     written = await withStudyScope(
       deps.database,
       event.study_id,

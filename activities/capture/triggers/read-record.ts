@@ -1,12 +1,4 @@
-import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
-import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
-import {
-  enrollmentEvents,
-  enrollmentOf,
-  hasForm,
-  ownFields,
-  tellsByStatus,
-} from '../../../workflows/domain/capture/enrollment.js';
+import { enrollmentOf, hasForm, ownFields, tellsByStatus } from '../../../workflows/domain/capture/enrollment.js';
 import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
 import { absentFields, unreadFields } from '../../../workflows/domain/capture/reading.js';
 import type { UnreadField } from '../../../workflows/domain/capture/reading.js';
@@ -18,6 +10,7 @@ import { dictionaryRows, primaryKeyOf } from '../client/dictionary.js';
 import { CaptureFailure, formNotExported, TriggerRefused } from '../client/failure.js';
 import { projectFacts } from '../client/project-facts.js';
 import type { CaptureDeps } from '../deps.js';
+import type { OpenTrigger } from './open-trigger.js';
 
 /** A record as the capture system has it. */
 export interface ReadRecord {
@@ -36,16 +29,11 @@ export interface ReadRecord {
  * Reads a trigger’s record from the capture system.
  * @throws TriggerRefused RECORD_NOT_FOUND, INSTRUMENT_NOT_EXPORTED
  */
-export async function readRecord(
-  deps: CaptureDeps,
-  event: WebhookEventRow,
-  config: DatacaptureConfigRow,
-): Promise<ReadRecord> {
+export async function readRecord(deps: CaptureDeps, { event, config, rules }: OpenTrigger): Promise<ReadRecord> {
   const client = await clientOf(deps, config);
   const { missing } = await projectFacts(deps, { config, client });
-  const events = enrollmentEvents(config.enrollment_event);
   // All events that may enroll are needed to find the one that does: a record in two arms is read as by a sync.
-  const asked = event.event_name ? events : [];
+  const asked = event.event_name ? rules.events : [];
   const answer = await client.exportRecords({
     records: [event.record],
     ...(asked.length > 0 && { events: asked }),
@@ -66,11 +54,10 @@ export async function readRecord(
         'deleted or renamed.',
     );
   }
-  const rules = { instrument: event.instrument, events };
+  const record = recordOf(rows[0]!, primaryKey);
   const own = tellsByStatus(rows, rules)
     ? []
     : ownFields(await dictionaryRows(client, { forms: [event.instrument] }), event.instrument);
-  const record = recordOf(rows[0]!, primaryKey);
   const enrollment = enrollmentOf(rows, { ...rules, own });
   if (!enrollment && !hasForm(rows, event.instrument)) throw formNotExported(event.instrument);
   return {

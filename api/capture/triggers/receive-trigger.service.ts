@@ -1,8 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { TriggerInbox } from '../../../db/capture/trigger-inbox.js';
-import type { NewTrigger, TriggerTaker } from '../../../db/capture/webhook-events.queries.js';
-import { carriedTrace } from '../../../db/client/trace-context.js';
 import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../../http/errors.js';
 import { assertAllowed } from '../../http/middleware/rate-limit.js';
@@ -29,30 +26,16 @@ export async function receiveTrigger(services: Dependencies, request: IncomingTr
   const checked = await takersOf(services, signed);
   if (checked.length === 0) return trigger.record;
   assertAllowed(await services.rateLimits.webhook.take(`project:${trigger.project_id}`));
-  const refused = await commit(services, trigger, checked);
+  const inbox = inboxOf(services);
+  const refused = await inbox.accept(trigger, checked);
   if (refused.length === 0) return trigger.record;
   // The cache is stale: a configuration has changed, or another study takes the project's triggers as well.
   const done = checked.filter((taker) => !refused.includes(taker)).map(({ study_id }) => study_id);
   const left = (await takersNow(services, signed)).filter(({ study_id }) => !done.includes(study_id));
-  if ((await commit(services, trigger, left)).length > 0) {
+  if ((await inbox.accept(trigger, left)).length > 0) {
     throw problem('UNAVAILABLE', { detail: 'The configuration is being changed: send the trigger again.' });
   }
   return trigger.record;
-}
-
-/**
- * Commits an event for each study, in the trace of this call though it shares a statement with others. @returns the
- * studies that refused it
- */
-async function commit(
-  services: Dependencies,
-  trigger: NewTrigger,
-  checked: readonly TriggerTaker[],
-): Promise<TriggerTaker[]> {
-  const inbox = inboxOf(services);
-  const trace = carriedTrace();
-  const taken = await Promise.all(checked.map((taker) => inbox.accept({ id: randomUUID(), trigger, taker, trace })));
-  return checked.filter((_, index) => !taken[index]);
 }
 
 /** The process's one inbox. */

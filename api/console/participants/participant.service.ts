@@ -8,7 +8,7 @@ import { factsStatement } from '../../../db/participants/facts.queries.js';
 import type { FactRow } from '../../../db/participants/facts.queries.js';
 import { participantStatement } from '../../../db/participants/participants.queries.js';
 import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
-import { factsOf, policyOf } from '../../../workflows/domain/anchor/facts.js';
+import { policyAndFacts } from '../../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
 import { waitingConditions } from '../../../workflows/domain/anchor/waiting.js';
 import type { WaitingConditions } from '../../../workflows/domain/anchor/waiting.js';
@@ -36,8 +36,7 @@ export interface ParticipantView {
 
 /** The missing prerequisites as the workflow would report them, computed from the database. */
 export function waitingOf(row: FactRow): { policy: Policy; facts: Facts; waiting: Waiting } {
-  const policy = policyOf(row.policy);
-  const facts = factsOf(row, policy);
+  const { policy, facts } = policyAndFacts(row);
   const pending = row.pending_override;
   const waiting = {
     ...waitingConditions(policy, facts, pending !== null),

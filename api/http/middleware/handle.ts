@@ -22,6 +22,7 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
       actor: state.actor,
       credential: principal?.kind === 'user' ? principal.credential : undefined,
       studyId: state.studyId,
+      siteId: state.siteId,
       raw: state.raw,
       parts: state.upload?.parts ?? {},
       context: state.context,

@@ -230,6 +230,12 @@ export const isReopenedAndUnchanged = (policy: Policy, facts: Facts): boolean =>
   facts.anchor.reopened_facts !== null &&
   facts.anchor.reopened_facts === standingFacts(policy, facts);
 
+/** As `evaluate`, but a reopened anchor at rest stays as it is. */
+export function evaluateUnlessAtRest(policy: Policy, facts: Facts): Decision {
+  const decision = evaluate(policy, facts);
+  return isReopenedAndUnchanged(policy, facts) ? { ...decision, result: 'unchanged', transitions: [] } : decision;
+}
+
 /** The facts after a transition. */
 export const factsAfter = (facts: Facts, { value, status_after, is_override }: Transition): Facts => ({
   ...facts,

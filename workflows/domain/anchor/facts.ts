@@ -70,6 +70,12 @@ export function policyZone(policy: Policy, where: { site_timezone: string | null
   return where.site_timezone ?? where.study_timezone;
 }
 
+/** What a decision is made of, by the study's own policy. */
+export function policyAndFacts(row: StoredFacts): { policy: Policy; facts: Facts } {
+  const policy = policyOf(row.policy);
+  return { policy, facts: factsOf(row, policy) };
+}
+
 /** The snapshot for a decision: only the facts that the policy reads. */
 export function factsOf(row: StoredFacts, policy: Policy): Facts {
   const zone = policyZone(policy, { site_timezone: row.site_timezone, study_timezone: row.study.timezone });

@@ -1,4 +1,4 @@
-import { evaluate, isReopenedAndUnchanged } from './decide.js';
+import { evaluateUnlessAtRest } from './decide.js';
 import type { Policy } from './policy-schema.js';
 import { nextVersion } from './regeneration.js';
 import type { KeyOf, NextVersion, ScheduleInputs } from './regeneration.js';
@@ -20,11 +20,7 @@ export function reanchor(
   keyOf: KeyOf,
   from: ScheduleDate = 'anchor',
 ): Reanchoring & { decision: Decision } {
-  const evaluated = evaluate(policy, facts);
-  // Without a change of its sources or prerequisites a reopened anchor stays.
-  const decision: Decision = isReopenedAndUnchanged(policy, facts)
-    ? { ...evaluated, result: 'unchanged', transitions: [] }
-    : evaluated;
+  const decision = evaluateUnlessAtRest(policy, facts);
   return { decision, schedule: reschedule(policy, facts, inputs, keyOf, from, decision.transitions.at(-1)) };
 }
 

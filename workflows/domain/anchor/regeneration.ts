@@ -34,6 +34,11 @@ export type KeyOf = (identity: string) => string;
 
 export interface NextVersion {
   change: Regeneration;
+  /**
+   * The anchor has moved since the previous version: completed visits are reconciled with another anchor, not with a
+   * changed window, and before a first version no anchor could conflict with a completion.
+   */
+  moved: boolean;
   warnings: string[];
   version_number: number;
   scheduling_mode: 'legacy' | 'edc';
@@ -120,19 +125,13 @@ export function nextVersion(date: string, inputs: ScheduleInputs, keyOf: KeyOf):
   const plan = planOf(date, inputs);
   return {
     change: regenerate(keyedPlan(plan, inputs, keyOf), inputs.standing),
+    moved: inputs.latest_date !== null && date !== inputs.latest_date,
     warnings: plan.warnings,
     version_number: inputs.latest_number + 1,
     scheduling_mode: inputs.edc ? 'edc' : 'legacy',
     holiday_calendar_id: inputs.edc?.calendar?.id ?? null,
   };
 }
-
-/**
- * Whether the anchor has moved since the previous version: completed visits are reconciled with another anchor, not
- * with a changed window, and before a first version no anchor could conflict with a completion.
- */
-export const anchorMoved = (date: string, inputs: Pick<ScheduleInputs, 'latest_date'>): boolean =>
-  inputs.latest_date !== null && date !== inputs.latest_date;
 
 /** The effect of an override to `date` on the participant's visits; without regeneration only a warning. */
 export function previewOf(
@@ -154,7 +153,7 @@ export function previewOf(
   return impactOf(next.change, {
     version_number: next.version_number,
     today: context.today,
-    reconciles: anchorMoved(date, inputs),
+    reconciles: next.moved,
     warnings: [...context.warnings, ...next.warnings],
   });
 }
