@@ -40,6 +40,9 @@ describe('what the documents name is there', () => {
   it('files, folders and npm scripts', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const names = new Set(checkoutFiles().map((path) => basename(path)));
+    const components = checkoutFiles()
+      .filter((path) => path.endsWith('.tsx'))
+      .flatMap((path) => [...read(path).matchAll(/^export (?:async )?function ([A-Z]\w+)/gm)].map(([, name]) => name!));
     let looked = 0;
     for (const document of documents.filter((path) => !UNCHECKED.includes(path))) {
       // A name without a folder, as in a list of files of one folder.
@@ -54,6 +57,8 @@ describe('what the documents name is there', () => {
           `${document} names ${path}`,
         ).to.equal(true);
       }
+      for (const [, component] of read(document).matchAll(/`<([A-Z]\w+)/g))
+        expect(components, `${document} names <${component}>`).to.include(component!);
       for (const [, script] of read(document).matchAll(/npm run ([\w:-]+)/g))
         expect(scripts, `${document}: npm run ${script}`).to.have.property(script!);
     }
