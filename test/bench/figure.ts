@@ -14,7 +14,7 @@ export interface Figure {
 
 const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2));
 
-/** `P1 ratio=0.83 goal>=0.70 ours=… baseline=… unit=…` (decisions, section 1). */
+/** `P1 ratio=0.83 goal>=0.70 ours=… baseline=… unit=…`. */
 export const lineOf = ({ name, ratio, goal, ours, baseline, unit }: Figure): string =>
   `${name} ratio=${ratio.toFixed(2)} ${goal ? `goal${goal.is}${goal.value.toFixed(2)} ` : ''}ours=${digits(ours)} baseline=${digits(baseline)} unit=${unit}`;
 

@@ -140,7 +140,7 @@ async function switchDevice() {
     const { pushManager } = await worker();
     const subscription = await pushManager.getSubscription();
     if (subscription) {
-      // Its push service says so at the next message, and the service forgets it then.
+      // At the next message the push service reports the end, and this service removes the subscription.
       await subscription.unsubscribe();
       return 'device-not';
     }
