@@ -1,5 +1,6 @@
 'use strict';
-// The browser runs this for a push message, even if no page is open. It caches nothing and intercepts no request of a page.
+// The browser runs this for a push message, even if no page is open. It caches nothing, and intercepts no request of a
+// page.
 self.addEventListener('install', () => self.skipWaiting());
 self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
 
