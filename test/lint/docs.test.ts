@@ -65,7 +65,20 @@ describe('what the documents name is there', () => {
     expect(looked).to.be.greaterThan(60);
   });
 
-  it('commits that CONTRIBUTING gives as examples, each with the files of its recipe', () => {
+  it('files that sources name in their comments and messages', () => {
+    const sources = checkoutFiles().filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.startsWith('test/'));
+    let looked = 0;
+    for (const source of sources)
+      for (const [, path] of read(source).matchAll(
+        /(?<![\w/.@-])((?:api|workflows|activities|db|scripts|test|docs)\/[\w./-]+\.(?:tsx|ts|mjs|md|json|sql))\b/g,
+      )) {
+        looked += 1;
+        expect(existsSync(join(root, path!)), `${source} names ${path}`).to.equal(true);
+      }
+    expect(looked).to.be.greaterThan(60);
+  });
+
+  it('commits that CONTRIBUTING gives as examples', () => {
     const named = [...read('CONTRIBUTING.md').matchAll(/`([0-9a-f]{7})`/g)].map(([, commit]) => commit!);
     expect(named.length).to.be.at.least(4);
     // An exported or shallow checkout has no history to look in; that of the project has more than a hundred commits.
