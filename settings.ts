@@ -527,8 +527,8 @@ const COUNTED = /\d*(?:0123|1234|2345|3456|4567|5678|6789|7890|9876|4321)\d*|123
 const FEWEST_SIGNS = 5;
 
 /**
- * Whether a secret is a default of ours, or nothing beside the words that stand for one (`changeme-changeme-…`,
- * `Password1234!`). One that only begins with such a word and goes on with something of its own is good.
+ * Whether a secret is one of the known defaults, or only consists of words used as defaults (`changeme-changeme-…`,
+ * `Password1234!`). A secret that begins with such a word and continues with other text is accepted.
  */
 export function isKnownDefault(value: string): boolean {
   const lower = value.toLowerCase();
@@ -562,7 +562,7 @@ const SECRETS = [
 /**
  * Reads and validates the environment. An empty value counts as not set.
  * @param program whose settings they are: what it is not given is not missed
- * @throws SettingsError naming every fault at once (decisions, "settings").
+ * @throws SettingsError naming every fault at once.
  */
 export function readSettings(env: Record<string, string | undefined> = process.env, program?: Program): Settings {
   const faults: string[] = [];

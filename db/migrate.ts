@@ -111,7 +111,7 @@ async function refuseNewer(tx: Knex): Promise<void> {
   if (await tx.schema.hasTable('knex_migrations')) refuseUnknown(await tx('knex_migrations').pluck('name'));
 }
 
-/** The deployed revision must equal the latest (interface, "Versioning" 4). @throws SchemaError in one sentence. */
+/** The deployed revision must equal the latest. @throws SchemaError in one sentence. */
 export async function assertLatestRevision(database: Knex): Promise<void> {
   const { rows } = await database.raw(`select to_regclass('knex_migrations') is not null as there`);
   // By name, not by the last that ran: revisions of two releases may have been applied in another order than their

@@ -6,7 +6,7 @@ const seconds = (ms) => (ms / 1000).toFixed(1);
 export const say = (line) => process.stderr.write(`[${seconds(performance.now() - began).padStart(6)} s] ${line}\n`);
 
 /**
- * Runs one step and says so; a long one repeats itself every five seconds, so that nobody looks at a silent screen.
+ * Runs one step and reports it; during a long one it reports every five seconds, so that the screen is never silent.
  * @template T
  * @param {string} what @param {() => Promise<T>} work
  * @returns {Promise<T>}

@@ -61,7 +61,7 @@ function callSites(root: string): CallSite[] {
     FOLDERS.some((folder) => relative(root, name).replaceAll('\\', '/').startsWith(`${folder}/`)),
   );
   const options = { ...config.options, incremental: false };
-  // Comments are not looked at.
+  // Comments are ignored.
   const host = { ...ts.createCompilerHost(options), jsDocParsingMode: ts.JSDocParsingMode.ParseNone };
   const program = ts.createProgram(roots, options, host);
   const checker = program.getTypeChecker();
@@ -112,7 +112,7 @@ function callSites(root: string): CallSite[] {
   }
 
   /**
-   * The file that declares what a name means. The symbol says so by itself; to resolve the signature of a call, all its
+   * The file that declares what a name means. The symbol has it; to resolve the signature of a call, all its
    * arguments would have to be checked, which takes three times as long.
    */
   function fileOf(name: ts.Node): string | undefined {

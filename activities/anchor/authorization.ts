@@ -22,7 +22,7 @@ export interface Provenance {
 export interface AuthorizationRefusal {
   code: string;
   detail: string;
-  /** What the authorization is for another one of. */
+  /** The property in which the authorization differs from the message. */
   mismatch?: Mismatch;
 }
 type Mismatch = 'participant' | 'study' | 'kind of message' | 'person' | 'content';
@@ -32,7 +32,7 @@ const OWN = ['resume', 'remind', 'expire', 'day_came'];
 
 /**
  * Determines the sender of a message, and whether it is proved: by an unexpired, unused authorization that the API
- * signed for this person, participant, kind and content (decisions, section 5, "Authorization").
+ * signed for this person, participant, kind and content.
  * @param known the key that the authorization claims, and whether it was used
  * @param now the database's time, ISO 8601
  */

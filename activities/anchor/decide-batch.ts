@@ -24,16 +24,15 @@ export interface EvaluationSummary {
 const WITHDRAWN: EvaluationSummary = { result: 'withdrawn', errors: [], candidate: null, changed: false, final: null };
 
 /**
- * Schedules beyond rule 7: `always` for a participant that the capture system creates (from today without a date),
- * `of_date` for one whose date it changed (the date makes the next version, also a proposal).
+ * Schedules beyond those that the policy requires: `always` for a participant that the capture system creates (from
+ * today without a date), `of_date` for one whose date it changed (the date makes the next version, also a proposal).
  */
-export type EnsureScheduleOptions = 'always' | 'of_date' | 'rule_7';
+export type EnsureScheduleOptions = 'always' | 'of_date' | 'by_policy';
 
 /**
  * Evaluates anchors of one study in the caller's transaction and writes the results, in sets: the same as the
  * participants' workflows do with the message `evaluate`. For participants created in this transaction, whose workflows
- * do not run yet, and for changes of a whole study (decisions, section 5); writes compare the anchors' versions as
- * always.
+ * do not run yet, and for changes of a whole study; writes compare the anchors' versions as always.
  */
 export async function decideBatch(
   { tx, audit }: WriteTransaction,
@@ -85,7 +84,7 @@ function anchorDecisionOf(
   const hasCurrent = row.anchor.current_schedule_version_id !== null;
   const makesFirst = ensuring === 'always' && !hasCurrent;
   if (decision.transitions.length === 0 && !makesFirst) return null;
-  const ensure = ensuring !== 'rule_7';
+  const ensure = ensuring !== 'by_policy';
   const schedule = scheduleAfter(policy, facts, decision, inputs, { hasCurrent, ensure });
   return {
     snapshot,

@@ -20,7 +20,7 @@ export interface ScheduleOrder {
   id?: string;
   snapshot: AnchorSnapshot;
   inputs: ScheduleInputs;
-  /** The date of the next version; null: no version is current any more (a cancelled proposal). */
+  /** The date of the next version; null ends the current one without a next (a cancelled proposal). */
   date: string | null;
   /** The next version from `date`, if it was computed already. */
   next?: NextVersion;

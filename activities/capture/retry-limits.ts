@@ -10,8 +10,8 @@ const BEAT_MS = 3_000;
 
 /**
  * Runs one attempt of an activity: sends heartbeats, so that Temporal notices a dead worker within seconds, and
- * converts errors into Temporal's handling (activities/capture/client/failure.ts). A capture system that asks to be
- * called later is told as the state of the connection.
+ * converts errors into Temporal's handling (activities/capture/client/failure.ts). If the capture system asks to be
+ * called later, that becomes the state of the connection.
  */
 export async function withRetryLimits<T>(
   deps: CaptureDeps,

@@ -122,7 +122,7 @@ function readingsOf(
         }),
       );
     } else if (!enrollment) {
-      // Who never opened the form has no value in it; the status of a form that is exported is there nevertheless.
+      // Without values the form was never opened; its status field shows that it is exported nevertheless.
       const { code, message } = formNotExported(plan.instrument);
       const issues = hasForm(own, plan.instrument) ? [] : [{ code, message }];
       outcomes.push({ record, outcome: 'skipped', participant_id: null, issues });
@@ -199,7 +199,7 @@ async function writeFresh(
 }
 
 const ensuring = ({ outcome, dates }: WrittenParticipant): EnsureScheduleOptions =>
-  outcome === 'created' ? 'always' : dates.any ? 'of_date' : 'rule_7';
+  outcome === 'created' ? 'always' : dates.any ? 'of_date' : 'by_policy';
 
 function outcomeOf(
   record: string,

@@ -48,10 +48,10 @@ interface CapturedRecord {
 }
 
 /**
- * Creates or updates the participants of records, and the facts behind their anchors (trigger rules 4, 5): of one
- * record for a trigger, of a batch for a sync. The enrollment date is only a fact here: only the anchor changes the
- * participant's date. Refusals of single records: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG,
- * FIELD_NOT_EXPORTED, STUDY_CLOSED.
+ * Creates or updates the participants of records, and the facts behind their anchors: of one record for a trigger, of a
+ * batch for a sync. The enrollment date is only a fact here: only the anchor changes the participant's date. Refusals
+ * of single records: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG, FIELD_NOT_EXPORTED,
+ * STUDY_CLOSED.
  * @param existing the records' participants, if the transaction has locked them already
  */
 export async function writeParticipants(

@@ -55,7 +55,7 @@ export const heatColors = {
   dark: { steps: ['#75451a', '#54463d', '#34465a', '#27597d', '#1a669f'], figure: '#f4f7fa' },
 } as const;
 
-/** Where the dark theme applies by itself: paper is always light. */
+/** The media query of the automatic dark theme: paper is always light. */
 export const DARK_SCREEN = 'screen and (prefers-color-scheme: dark)';
 
 /** The reader's system fonts. */

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { scheduleIds, workflowTypes } from '../../workflows/contract.js';
 import { ensureSchedule } from '../scheduling/schedules.js';
 
-/** The hour of the summary, UTC (interface, "Other records and triggers"). */
+/** The hour of the summary, UTC. */
 const SUMMARY_HOUR = 9;
 
 /** The periodic jobs on messages to people. */

@@ -20,7 +20,7 @@ export interface DecisionView extends Pick<DecisionRow, 'imported' | 'imported_b
   approver_user_id: string | null;
 }
 
-/** The known facts, the policy, and the result of a decision (decisions, section 5, "As-of"). @throws 404 */
+/** The known facts, the policy, and the result of a decision. @throws 404 */
 export async function decisionBehind(tx: Tx, participantId: string, historyId: string): Promise<DecisionView> {
   const { sealed_hash: _sealed, ...row } = await getDecisionOrThrow(tx, participantId, historyId);
   return { ...row, policy: policyOf(row.policy) };

@@ -100,7 +100,7 @@ const warnings = Type.Optional(
   }),
 );
 
-/** As returned: without token and secret (interface, "Capture-system configuration"). */
+/** As returned: without token and secret. */
 export const Config = record('CaptureConfig', {
   id: Uuid,
   study_id: Uuid,

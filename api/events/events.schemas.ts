@@ -18,8 +18,8 @@ import {
 import type { TSchema } from '../http/common.schemas.js';
 
 /**
- * The events of the interface, and those of a participant's withdrawal and reinstatement ("Events"); `data` of each
- * contains the required fields.
+ * The types of events, those of a participant's withdrawal and reinstatement included; `data` of each contains the
+ * required fields.
  */
 export const eventTypes = [
   'ENROLLMENT_DATE_PROPOSED',

@@ -16,7 +16,7 @@ export const allRoles: readonly Role[] = ['admin', 'researcher', 'coordinator', 
  */
 export type TokenKind = boolean | 'portal' | 'anyPortalUser' | 'either' | 'setup' | 'scoped';
 
-/** Scopes of a token of /api/v1 (decisions, section 3). */
+/** Scopes of a token of /api/v1. */
 export const scopes = [
   'studies:read',
   'participants:read',
@@ -132,7 +132,7 @@ export const auditedRefusals = <S extends TokenKind>(access: Access<S>, action: 
 
 const withAdmin = (list: Role[]): Role[] => ['admin', ...list.filter((role) => role !== 'admin')];
 
-/** Staff roles by work area (decisions, section 3). */
+/** Staff roles by work area. */
 export const staff = {
   read: inStudy(),
   participants: inStudy('researcher', 'coordinator', 'investigator'),

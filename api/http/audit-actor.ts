@@ -11,7 +11,7 @@ export const auditActor = (
   request_id: context.requestId,
 });
 
-/** What was not touched is the same object, however long it is. */
+/** An unchanged value is usually the same object, so that a long one is not serialized. */
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || JSON.stringify(one) === JSON.stringify(other);
 

@@ -106,7 +106,7 @@ export function nullable<S extends TSchema>(schema: S) {
   });
 }
 
-/** A body: unknown fields are refused (decisions, section 2). */
+/** A body: unknown fields are refused. */
 export const body = <P extends TProperties>(
   properties: P,
   options: { minProperties?: number; description?: string } = {},
@@ -143,7 +143,7 @@ export function toldApartBy<const B extends Record<string, TSchema>>(name: strin
 export const partial = <P extends TProperties>(object: TObject<P>) =>
   Type.Partial(object, { additionalProperties: false });
 
-/** Paging of every list (decisions, section 2). */
+/** Paging of every list. */
 export const paging = {
   skip: Type.Optional(
     Type.Integer({
@@ -216,7 +216,7 @@ export const Fault = record('Fault', {
   code: Type.String(),
   message: Type.String(),
 });
-/** The body of every error (decisions, section 2). */
+/** The body of every error. */
 export const ErrorBody = record('Problem', {
   detail: Type.String(),
   code: Type.Optional(Type.String({ description: 'stable, upper case' })),

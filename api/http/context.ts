@@ -18,8 +18,8 @@ export function namedIn(ctx: RouteContext, access: Access): Named {
 }
 
 /**
- * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (interface, "Study
- * and site context"; the first one counts: decisions, section 2). The caller's access is checked with the caller.
+ * The study that a request names: by path (`study_id`), else X-Study-ID, else the query's study_id (the first one
+ * counts). The caller's access is checked with the caller.
  * @throws 422 if it is no uuid
  */
 function studyContext(
@@ -54,9 +54,7 @@ function participantContext(ctx: Context, params: Record<string, string>, search
   return given[0];
 }
 
-/**
- * The site of X-Site-ID, which narrows the study (interface, "Study and site context"). @throws 422 if it is no uuid
- */
+/** The site of X-Site-ID, which narrows the study. @throws 422 if it is no uuid */
 function siteContext(ctx: Context): string | undefined {
   const site = ctx.get('x-site-id');
   if (ctx.headers['x-site-id'] === undefined) return undefined;

@@ -44,7 +44,7 @@ const VIEWS = new Map<string, (document: Record<string, unknown>) => Record<stri
   ['3.0', version30],
 ]);
 
-/** The contract and its pages (interface, "Contract discovery"): 404 when ENABLE_API_DOCS is false. */
+/** The contract and its pages: 404 when ENABLE_API_DOCS is false. */
 export function documentRoutes(described: readonly Route[]): Route[] {
   const documents = new Map<string, string>();
   const page = (path: string, summary: string, content: () => string | Promise<string | Buffer>, type: string) =>

@@ -2,8 +2,7 @@ import type { Database } from '../../db/client/database.js';
 import type { RequestContext } from './request-context.js';
 
 /**
- * The single registry of errors: a stable code, its HTTP status, and the default sentence. Clients see nothing else
- * (decisions, section 2).
+ * The single registry of errors: a stable code, its HTTP status, and the default sentence. Clients see nothing else.
  */
 export interface FaultEntry {
   path?: string;
@@ -148,7 +147,7 @@ export class Problem extends Error {
   /** Called after the rollback of the request's transaction, to store refusals that are counted. */
   afterRollback?(database: Database, context: RequestContext): Promise<void>;
 
-  /** The body of the answer (decisions, section 2: detail, code, errors?, warnings?, request_id). */
+  /** The body of the answer (detail, code, errors?, warnings?, request_id). */
   body(requestId: string): Record<string, unknown> {
     const { errors, warnings, extra } = this.options;
     return {

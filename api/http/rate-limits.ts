@@ -177,7 +177,7 @@ export interface RateLimits {
   webhook: RateLimit;
 }
 
-/** The service's limits (decisions, section 2). */
+/** The service's limits. */
 export function rateLimits(settings: Settings, database: Database, redis: Redis | undefined): RateLimits {
   const shared = { database, redis };
   return {

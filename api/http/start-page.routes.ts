@@ -15,7 +15,7 @@ export const startPage = route({
   responses: { 303: undefined },
   handle: ({ headers, services: { settings } }) => {
     const to = settings.ENABLE_CONSOLE ? '/console' : settings.ENABLE_API_DOCS ? '/docs' : undefined;
-    // A program is told that there is nothing: it has the wrong address.
+    // Only browsers are redirected. A program gets 404, since it has the wrong address.
     if (to === undefined || !headers.accept?.includes('text/html'))
       throw problem('NOT_FOUND', { detail: 'There is nothing at this path.' });
     return reply(303, undefined, { Location: to });

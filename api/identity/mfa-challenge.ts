@@ -9,7 +9,7 @@ import type { Tx } from '../../db/client/database.js';
 /** Enough time to find the telephone and install an authenticator. */
 const SECONDS: Record<ChallengePurpose, number> = { login: 5 * 60, setup: 15 * 60 };
 
-/** Whether a role requires a second factor (MFA_REQUIRED_ROLES; decisions, section 3). */
+/** Whether a role requires a second factor (MFA_REQUIRED_ROLES). */
 export const mfaRequired = (settings: Settings, role: string): boolean =>
   (settings.MFA_REQUIRED_ROLES ?? (settings.production ? ['admin'] : [])).includes(role);
 

@@ -19,7 +19,7 @@ import { ApiToken } from './api-tokens.schemas.js';
 
 export const RoleName = named('Role', Type.Unsafe<Role>({ type: 'string', enum: [...allRoles] }));
 export const UserStatus = named('UserStatus', oneOf('active', 'inactive'));
-/** At least 12 characters (decisions, section 3); the upper bound keeps hashing cheap. */
+/** At least 12 characters; the upper bound keeps hashing cheap. */
 export const Password = Type.String({
   minLength: 12,
   maxLength: 200,

@@ -46,7 +46,7 @@ export class ImportPlanner {
    */
   readonly holders = new Map<string, string>();
   readonly newSites = new Set<string>();
-  /** A date of birth after this day lies ahead. */
+  /** A date of birth after this day is in the future. */
   readonly latestDay = latestDay(nowMs());
 
   private constructor(

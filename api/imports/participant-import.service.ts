@@ -37,9 +37,9 @@ const MAKES_SITES = ['admin', 'researcher', 'data_manager'];
 const PORTION = 1_000;
 
 /**
- * Imports a file's participants (decisions, "Import"): valid rows are imported although others fail, all in one
- * transaction, each with the same audit record, anchor and workflow as by POST …/participants. A dry run does the same
- * and rolls back. The same file again finds all participants, and is reported as the same.
+ * Imports a file's participants: valid rows are imported although others fail, all in one transaction, each with the
+ * same audit record, anchor and workflow as by POST …/participants. A dry run does the same and rolls back. The same
+ * file again finds all participants, and is reported as the same.
  * @param open reads the file, after the import was allowed
  * @returns the requested answer: the result of each row, or a CSV file of the failed ones
  * @throws 400 an unreadable file, 403 create_missing_sites without the required role, 409 a used import_id

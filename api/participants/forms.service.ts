@@ -21,7 +21,7 @@ const next: Record<Status, readonly Status[]> = {
   signed: ['locked'],
   locked: [],
 };
-/** Roles that sign (decisions, section 3: the investigator). */
+/** Roles that sign (the investigator, and admins). */
 export const maySign: readonly string[] = ['admin', 'investigator'];
 
 /**

@@ -165,8 +165,8 @@ export async function removeParticipant(
 }
 
 /**
- * Withdraws a participant: the anchor is kept, the schedule is frozen (decisions, section 5). @throws 404, 409
- * PARTICIPANT_WITHDRAWN, 400 a future time
+ * Withdraws a participant: the anchor is kept, the schedule is frozen. @throws 404, 409 PARTICIPANT_WITHDRAWN, 400 a
+ * future time
  */
 export async function withdraw(
   { tx, audit, actor, context }: RequestScope,
@@ -299,7 +299,7 @@ export async function lockForShare(tx: Tx, id: string): Promise<ParticipantRecor
   return participant;
 }
 
-/** @throws 409 PARTICIPANT_WITHDRAWN: no visit is scheduled or moved any more (decisions, section 5) */
+/** @throws 409 PARTICIPANT_WITHDRAWN: no visit is scheduled or moved any more */
 export function assertNotWithdrawn(participant: ParticipantRecord): void {
   if (participant.status === 'withdrawn')
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the schedule is frozen.' });

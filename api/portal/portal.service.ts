@@ -38,7 +38,7 @@ interface Recipient {
 
 /**
  * Queues a message with a portal link, to a participant or a caregiver. The link's token is created when the message is
- * written: it does not exist yet here, and is never returned (decisions, section 3, "Portal").
+ * written: it does not exist yet here, and is never returned.
  * @throws 404, 409 PARTICIPANT_WITHDRAWN, CAREGIVER_INACTIVE, CARES_FOR_NOBODY, 400 NO_ADDRESS, 422 not exactly one
  * recipient, 429 QUOTA_EXCEEDED
  */

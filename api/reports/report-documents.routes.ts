@@ -2,6 +2,7 @@ import { pictureThemes } from '../../activities/html/picture-theme.js';
 import { inStudy } from '../http/access.js';
 import { route, response } from '../http/route.js';
 import { Type, Uuid, oneOf } from '../http/common.schemas.js';
+import { studyPlots } from './document/data.js';
 import { reportFilters } from './reports.schemas.js';
 import { participantPdf, plot, sessionPdf, studyPdf } from './report-documents.service.js';
 
@@ -63,7 +64,7 @@ export const reportDocumentRoutes = [
     operationId: 'getStudyPlot',
     summary: 'Get a plot of the study as SVG',
     description:
-      '`plot` is `enrollment.svg`, `completion.svg`, `adherence.svg`, `metrics.svg`, or `course.svg` of the ' +
+      `\`plot\` is ${studyPlots.map((name) => `\`${name}.svg\``).join(', ')}, or \`course.svg\` of the ` +
       'participant that `participant_id` names.',
     query: Type.Object({ ...language, ...theme, ...reportFilters, participant_id: Type.Optional(Uuid) }),
     responses: { 200: response(undefined, { mediaTypes: ['image/svg+xml'] }), 400: undefined },

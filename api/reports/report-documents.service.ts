@@ -25,8 +25,17 @@ import type { Actor } from '../http/access.js';
 import { attachment } from '../http/conventions/file-names.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
-import { studyPlots } from './document/data.js';
-import type { Imprint, ParticipantData, Plot, SessionData, StudyData, Task } from './document/data.js';
+import { plotNames } from './document/data.js';
+import type {
+  Imprint,
+  ParticipantData,
+  Plot,
+  PlotName,
+  PlotOf,
+  SessionData,
+  StudyData,
+  Task,
+} from './document/data.js';
 import type { ReportLanguage } from './document/words.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
@@ -279,6 +288,8 @@ const download = ({ pdf, disposition }: Printed): Reply =>
     'Cache-Control': 'private, no-store',
   });
 
+const isPlotName = (name: string): name is PlotName => (plotNames as readonly string[]).includes(name);
+
 /** A plot of a study, as in its reports. @throws 404 another name, 422 a course without a participant */
 export async function plot(ordering: Ordering, file: string, participantId: string | undefined): Promise<Reply> {
   const name = file.endsWith('.svg') ? file.slice(0, -4) : '';
@@ -286,7 +297,7 @@ export async function plot(ordering: Ordering, file: string, participantId: stri
   const question = { ...reportFilter(studyId, query), study: studyId };
   const part = async <K extends keyof Parts>(tx: Tx, key: K) =>
     partOf(services, tx, await versionNow(tx, studyId), question, key);
-  const read: Record<string, Read<Plot>> = {
+  const read: { [Name in PlotName]: Read<PlotOf<Name>> } = {
     enrollment: async (tx) => ({ name: 'enrollment', data: await part(tx, 'enrollment') }),
     completion: async (tx) => ({ name: 'completion', data: await part(tx, 'completion') }),
     adherence: async (tx) => ({ name: 'adherence', data: await part(tx, 'adherence') }),
@@ -303,9 +314,9 @@ export async function plot(ordering: Ordering, file: string, participantId: stri
       };
     },
   };
-  if (!Object.hasOwn(read, name))
+  if (!isPlotName(name))
     throw problem('NOT_FOUND', {
-      detail: `There is no such plot; there are ${[...studyPlots, 'course'].map((one) => `${one}.svg`).join(', ')}.`,
+      detail: `There is no such plot; there are ${plotNames.map((one) => `${one}.svg`).join(', ')}.`,
     });
   if (name === 'course' && !participantId)
     throw problem('VALIDATION_FAILED', {
@@ -314,7 +325,7 @@ export async function plot(ordering: Ordering, file: string, participantId: stri
         { path: 'query.participant_id', code: 'REQUIRED', message: 'participant_id is required for course.svg' },
       ],
     });
-  const of = await snapshot(ordering, participantId, read[name]!);
+  const of = await snapshot<Plot>(ordering, participantId, read[name]);
   const { language = 'en', theme = 'auto' } = query;
   const svg = await services.drawing.draw({ kind: 'plot', plot: of, language, theme });
   return reply(200, svg, {

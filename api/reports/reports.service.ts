@@ -18,7 +18,7 @@ export function reportFilter(study: string | undefined, query: ReportFilter): Re
   return { study: study ?? null, from, to, site_code, arm };
 }
 
-/** A report with the head of all reports (decisions, section 4, "Reports"): its time and its filter. */
+/** A report with the head of all reports: its time and its filter. */
 export function report<T extends object>({ from, to, site_code, arm }: ReportFilter, content: T) {
   return {
     generated_at: nowIso(),

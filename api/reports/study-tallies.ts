@@ -37,7 +37,7 @@ export class StudyTallies {
 
   /**
    * @param compareAfterMs counts as old as this are counted again and compared
-   * @param onDifference is told when kept counts were not those of the visits
+   * @param onDifference called if cached counts differed from the visits
    */
   constructor(
     private readonly compareAfterMs: number,

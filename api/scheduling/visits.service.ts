@@ -167,7 +167,7 @@ function requireChangeable({ status }: VisitRecord, fields: readonly string[], r
 }
 
 /**
- * Completes a visit that is scheduled, open or missed; a completed one is returned unchanged (decisions, section 4).
+ * Completes a visit that is scheduled, open or missed; a completed one is returned unchanged.
  * @throws 404, 409 VISIT_CLOSED, 400 a future time
  */
 export async function completeVisit(

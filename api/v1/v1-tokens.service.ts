@@ -19,8 +19,8 @@ const DEFAULT_DAYS = 90;
 const DAY_SECONDS = 86_400;
 
 /**
- * Creates a token of /api/v1 from a login (decisions, section 3). It can't have more rights than its user. An older
- * login must prove identity again: the token outlives it.
+ * Creates a token of /api/v1 from a login. It can't have more rights than its user. An older login must prove identity
+ * again: the token outlives it.
  * @returns the record with the token, which is only shown here
  * @throws 401 REAUTHENTICATION_REQUIRED or …_FAILED, 403 a scope that the role does not allow, 404 a study without
  * access

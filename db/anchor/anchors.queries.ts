@@ -38,7 +38,7 @@ export async function lastChange(tx: Tx, participantId: string): Promise<string 
   return entry?.words ?? null;
 }
 
-/** The anchor as it is returned (interface, "Anchor response"). */
+/** The anchor as it is returned. */
 export interface AnchorResponse {
   participant_id: string;
   enrollment_date: string | null;
@@ -70,7 +70,7 @@ export async function readAnchor(tx: Tx, participantId: string): Promise<AnchorR
 /** The same as a statement of its own. */
 export const anchorStatement = (participantId: string): Statement => ({ sql: ANCHOR, values: [participantId] });
 
-/** History, newest first (interface, "Anchor history entry", returned fields). */
+/** History, newest first. */
 export async function readHistory(tx: Tx, participantId: string): Promise<unknown[]> {
   return tx('anchor_date_history')
     .where({ participant_id: participantId })

@@ -7,7 +7,7 @@ import type { Tx } from '../client/database.js';
 import { factsOfRequest } from '../participants/facts.queries.js';
 import type { FactRow } from '../participants/facts.queries.js';
 
-/** Override requests as an approver reads them (decisions, section 5, "approvals"). */
+/** Override requests as an approver reads them. */
 const requests = (tx: Tx) =>
   tx('override_requests as o')
     .join('participants as p', 'p.id', 'o.participant_id')

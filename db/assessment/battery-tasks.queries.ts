@@ -1,7 +1,7 @@
 import type { Tx } from '../client/database.js';
 
 /**
- * What sessions of each battery of a study may have results of, in any version: its tasks, its modules by name, and the
+ * The keys of results that sessions of each battery may have, in any version: its tasks, its modules by name, and the
  * modules of a task that has several, by number.
  */
 export async function tasksOfBatteries(tx: Tx, studyId: string): Promise<Record<number, string[]>> {

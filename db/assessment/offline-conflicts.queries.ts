@@ -87,7 +87,7 @@ export async function conflictHead(
   return found.first(tx.raw(HEAD)) as Promise<ConflictHead | undefined>;
 }
 
-/** What a resolution leaves as the server's side: other content, or more beside it; null: the same as before. */
+/** The effect of a resolution on the server's data: replaced, or added to; null: unchanged. */
 export type ServerSide = { replaced: Record<string, unknown> } | { added: Record<string, unknown> } | null;
 
 export async function resolveConflict(

@@ -115,7 +115,7 @@ interface ModuleListRow {
   ids: string[];
 }
 export interface KnownModulesRow extends ModuleListRow {
-  /** What other versions have beside them, each module once as it was last. */
+  /** Modules that only other versions have, each in its latest form. */
   others: ModuleListRow;
 }
 /** Task, name and id of each module of the session's battery version, in order. */

@@ -30,7 +30,7 @@ const COLUMNS =
   'seq, chain, study_id, user_id, action, resource_type, resource_id, audit_metadata, request_id, ' +
   `${HASHED_COLUMNS}, prev_hash, hash, hash_version`;
 
-/** The hashed bytes of a record: the previous hash and its canonical JSON (decisions, section 7). */
+/** The hashed bytes of a record: the previous hash and its canonical JSON. */
 export function recordBytes({ prev_hash, hash: _hash, ...record }: AuditRow): string {
   return prev_hash + canonicalJson(record);
 }

@@ -33,9 +33,9 @@ const LOCK_ONE = locking('= $2'),
   LOCK_MANY = locking('= any($2::text[])');
 
 /**
- * The participants of records (trigger rule 5), locked, so that the compared rows are the changed ones. Queries for
- * many records are planned each time: a sync fills a study that has no statistics yet, and a cached plan compares each
- * participant with each record in a nested loop.
+ * The participants of records, locked, so that the compared rows are the changed ones. Queries for many records are
+ * planned each time: a sync fills a study that has no statistics yet, and a cached plan compares each participant with
+ * each record in a nested loop.
  */
 export async function lockByExternalId(
   tx: Tx,
@@ -210,7 +210,7 @@ from jsonb_to_recordset($1::jsonb) as w (id uuid, participant_code text, site_id
   email text, phone text, timezone text, date_of_birth date, arm text, datacapture_arm integer)
 where p.id = any($2) and p.id = w.id`;
 
-/** Updates participants; omitted columns stay (nothing is ever emptied: trigger rule 4). */
+/** Updates participants; omitted columns stay (nothing is ever emptied). */
 export async function updateCaptured(tx: Tx, rows: readonly ({ id: string } & CapturedColumns)[]): Promise<void> {
   if (rows.length > 0) await prepared(tx, UPDATE, [JSON.stringify(rows), rows.map(({ id }) => id)]);
 }

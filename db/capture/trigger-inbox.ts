@@ -61,7 +61,7 @@ export class TriggerInbox {
       for (const { item, resolve } of batch) resolve(taken.has(item.id));
     } catch (fault) {
       // A value that the database refuses (classes 22 and 23) must not refuse the others: nothing was committed, each
-      // is tried by itself. A database that is away is away for all of them.
+      // is tried separately. If the database is unavailable, all of them fail.
       if (batch.length > 1 && /^2[23]/.test(faultCode(fault) ?? '')) {
         await Promise.all(batch.map((one) => this.commit([one])));
       } else {

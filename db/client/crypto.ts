@@ -12,9 +12,9 @@ export class SecretUnreadable extends Error {
 }
 
 /**
- * Encrypts stored tokens and secrets of capture systems: AES-256-GCM, written as `v1:<key id>:<iv>:<tag>:<data>`
- * (decisions, section 6). The storage place of a secret is authenticated with it, so that a ciphertext moved to another
- * study or column does not decrypt.
+ * Encrypts stored tokens and secrets of capture systems: AES-256-GCM, written as `v1:<key id>:<iv>:<tag>:<data>`. The
+ * storage place of a secret is authenticated with it, so that a ciphertext moved to another study or column does not
+ * decrypt.
  */
 export class SecretBox {
   /** Identifies the key of a ciphertext without revealing anything of it. */

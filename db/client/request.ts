@@ -73,7 +73,7 @@ export async function readAsCaller<A, T>(
 
 /**
  * A transaction narrowed to the caller whose audit records are sealed as its last statement: a change without its
- * record cannot commit (decisions, section 7). Its outbox messages are relayed after the commit.
+ * record cannot commit. Its outbox messages are relayed after the commit.
  */
 export async function writeAsCaller<A, T>(
   database: Database,

@@ -61,7 +61,7 @@ export interface ScopedTransaction extends WriteTransaction {
 
 /**
  * Runs `work` in one transaction under `scope`. Audit records are appended last and sent with the commit: a change
- * without its record cannot commit (decisions, section 7).
+ * without its record cannot commit.
  * @param settings `one`: the transaction is about one participant or record, and each connection plans its statements
  * once; `queue`: it reads a queue, of few or very many rows
  * @param first run in the round trip that opens the transaction; `work` gets the rows of each

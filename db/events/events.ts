@@ -11,8 +11,8 @@ export interface EventInput {
 }
 
 /**
- * Events for subscribers, as rows to be written with the change that they describe (interface, "Events"); streams are
- * woken when `tx` has committed.
+ * Events for subscribers, as rows to be written with the change that they describe; streams are woken when `tx` has
+ * committed.
  */
 export function intoEvents(tx: Tx, events: readonly EventInput[]): Insert {
   if (events.length > 0) (tx as MarkedTransaction).wroteEvents = true;

@@ -37,7 +37,7 @@ export const dictionaryCsv = ({ columns }: Dataset): string =>
     ),
   ].join('\n') + '\n';
 
-/** What a reader needs to know a year later. */
+/** The README of an export: everything that a reader needs to know a year later. */
 export const readme = (
   { dataset, deidentify, ...filters }: ExportRequest,
   { study_code, exported_at }: About,

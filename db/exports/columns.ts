@@ -22,8 +22,7 @@ export interface Dataset {
    */
   from: string;
   /**
-   * Each row of `from` stands for many rows, those of this select. Its columns are in `r` and come last, and are not in
-   * `from`.
+   * A select of many rows for each row of `from`. Its columns are those of `r`, and come last.
    */
   each?: string;
   study: string;

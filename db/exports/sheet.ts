@@ -96,7 +96,7 @@ function cellOf(value: unknown, type: DatasetColumn['type']): string | number | 
 
 /** Characters that XML cannot hold, or that its readers replace. */
 const NOT_XML = /(?![\t\n])\p{Cc}|[\ufffe\uffff]/gu;
-/** What would be read as such an escape. */
+/** Text that a reader would take for such an escape. */
 const LIKE_ESCAPE = /_(?=x[\da-f]{4}_)/gi;
 const escaped = (character: string): string =>
   `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;

@@ -88,7 +88,7 @@ function bundledSql(
     where ${conditions(dataset, filters).join(' and ')} and l.lines is not null`;
 }
 
-/** Depends on each of the rows that one row stands for. */
+/** Matches an expression of a row `r`, which differs among the rows of one value; others are computed once. */
 const OWN = /\br\./;
 
 /** The number of rows, for the progress of a long export. */

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** What one customer of a provider has of IPv6: each of its addresses could be a caller of its own. */
+/** The prefix that a provider assigns to one customer, who could otherwise send from any number of its addresses. */
 const PREFIX_PARTS = 4;
 
 /** The network by which callers are counted: an IPv4 address, or the first 64 bits of an IPv6 address. */

@@ -61,7 +61,7 @@ export async function eraseIdentity(
     [input.id, input.by, input.reason, input.code, [...input.items]],
   );
   const { erased } = rows[0]!;
-  // What was refused of a device is kept as it was sent; people name their devices.
+  // Refused items of a device are stored as sent, and people name devices after themselves.
   await execute(
     tx,
     `update sync_conflicts set local_content = local_content || '{"deviceId": null}',

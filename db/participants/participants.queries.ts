@@ -141,7 +141,7 @@ export async function participantForShare(tx: Tx, id: string): Promise<Participa
   return withSite(tx).where('p.id', id).forShare('p').first(tx.raw(COLUMNS)) as Promise<ParticipantRecord | undefined>;
 }
 
-/** Inserts a participant with its initial anchor: `unset`, version 1 (decisions, section 5). */
+/** Inserts a participant with its initial anchor: `unset`, version 1. */
 export async function insertParticipant(
   tx: Tx,
   participant: Partial<Participant> & { study_id: string; participant_code: string },

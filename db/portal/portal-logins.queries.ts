@@ -55,7 +55,7 @@ export async function insertPortalToken(
   return family_id;
 }
 
-/** Whether a participant's login is there and was ended by nobody; a withdrawal only keeps it from being refreshed. */
+/** Whether a participant's login exists and was not ended; a withdrawal does not end it, but prevents a refresh. */
 export const isStandingLogin = async (tx: Tx, participantId: string, login: string): Promise<boolean> =>
   (await tx('portal_refresh_tokens')
     .where({ family_id: login, participant_id: participantId })

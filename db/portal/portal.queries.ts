@@ -219,7 +219,7 @@ export function portalVisits(
   );
 }
 
-/** Whether pushing the results of any of the participant's visits failed (interface, "Errors" 9). */
+/** Whether pushing the results of any of the participant's visits failed. */
 export async function hasFailedSync(tx: Tx, participantId: string): Promise<boolean> {
   const failed = await Participant.relatedQuery('visits', tx)
     .for(participantId)

@@ -15,8 +15,10 @@ export interface ReportFilter {
   arm?: string | undefined;
 }
 
-/** The scope of a report: one study, or (null) every study that the transaction sees; or one participant. */
-/** `paged`: only the visits of `page`. */
+/**
+ * The scope of a report: one study, or (null) every study that the transaction sees; or one participant. `paged`: only
+ * the visits of `page`.
+ */
 export interface ReportScope extends ReportFilter {
   study: string | null;
   participant?: string | undefined;
@@ -91,8 +93,8 @@ const enrolled = (asked: ReportScope): string => `enrolled as (
 
 /**
  * Visits as a report classifies them, status included, so that all counts agree (see effective-status.ts). `due`:
- * completed, or the window has closed in the participant's time zone (decisions, section 4). A completed visit whose
- * reporting target was moved is compared with that target.
+ * completed, or the window has closed in the participant's time zone. A completed visit whose reporting target was
+ * moved is compared with that target.
  */
 const judged = (asked: ReportScope): string => `judged as (
   select v.id, v.participant_id, v.visit_window_id, v.event_definition_id, v.name, v.target_date, v.window_open,

@@ -15,7 +15,7 @@ const READINGS = [
 
 /** Records of these name the participant, besides those of the participant. */
 const OF_PARTICIPANTS = ['visit', 'consent', 'eligibility', 'randomization'];
-/** What changes no visit: each visit that a session completes has a record of its own. */
+/** Records of these change no visit: a visit that a session completes has a separate record. */
 const WITHOUT_VISITS = ['session', 'notification', 'report', 'export'];
 const listed = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
 const READ = listed(READINGS);

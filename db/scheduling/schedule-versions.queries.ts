@@ -2,7 +2,7 @@ import { visitStatus } from './effective-status.js';
 import { runTogether } from '../client/builders.js';
 import type { Tx } from '../client/database.js';
 
-/** Schedule versions of a participant, newest last (interface, "Schedule version", summary). */
+/** Schedule versions of a participant, newest last. */
 export async function listVersions(tx: Tx, participantId: string): Promise<unknown[]> {
   return tx('schedule_versions')
     .where({ participant_id: participantId })

@@ -1,7 +1,7 @@
 /**
  * The SEQUENCE of a visit in calendars, as SQL (RFC 5545, 3.8.7.4): the same for feed and mail, over all rows of the
  * visit's key. It never decreases. Each recorded change raises it, also within one second; so does a withdrawal that
- * is recorded for a day in the past, and a change of the study, whose end cancels what lies ahead. `participant` and
+ * is recorded for a day in the past, and a change of the study, whose end cancels future visits. `participant` and
  * `key` are SQL.
  */
 export const visitSequence = (participant: string, key: string): string => `(

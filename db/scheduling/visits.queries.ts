@@ -80,8 +80,8 @@ interface CalendarStatus {
   late?: true;
 }
 /**
- * Stored rows that have a status by the participant's local date: those that have it on every calendar, and those that
- * the participant must be asked for. The target date lies within the window, and an index is ordered by it.
+ * Stored rows that may have a status by the participant's local date: those that have it on every calendar, and those
+ * for which the participant's time zone decides. The target date is within the window, and an index is ordered by it.
  */
 const STORED: Record<string, CalendarStatus> = {
   scheduled: {

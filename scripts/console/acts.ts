@@ -2,7 +2,7 @@ import type { Page } from 'puppeteer-core';
 import { fill, setValue, submit } from '../../test/console/browser.js';
 import type { ShownPage, Subjects } from '../../test/console/pages.js';
 
-/** A page that answers a form: what is done before the picture is taken. */
+/** A page that answers a form, with the steps before its picture. */
 export interface Act extends ShownPage {
   act: (page: Page) => Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -114,6 +114,10 @@ export function faults(root: string): string[] {
   for (const { name } of declared) {
     const reason = reasons[name];
     if (!reason) found.push(`${name} has no reason: give it one in scripts/dependencies/reasons.ts, or remove it.`);
+    else if (reason.by !== undefined && !existsSync(join(root, reason.by)))
+      found.push(
+        `The reason of ${name} names ${reason.by} in "by", which does not exist (scripts/dependencies/reasons.ts).`,
+      );
     else if (
       reason.by === undefined ? !used.has(name) : !readFileSync(join(root, reason.by), 'utf8').includes(shortName(name))
     )

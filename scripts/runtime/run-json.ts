@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { writePrivate } from './files.js';
 
-/** DATA_DIR/run.json: the addresses of the running service (decisions, section 1). */
+/** DATA_DIR/run.json: the addresses of the running service. */
 export interface RunJson {
   api: string;
   docs: string;

@@ -6,7 +6,7 @@ import type { AnchorStudy, Person } from './stage.js';
 const codes = (answer: { body: { errors?: { code: string }[] } }) => answer.body.errors?.map((e) => e.code);
 const free = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false } };
 
-describe('errors of the anchor date (interface, "Errors" 5 to 8)', function () {
+describe('errors of the anchor date', function () {
   let stage: Stage;
   let plain: AnchorStudy;
   before(async () => {

@@ -9,7 +9,7 @@ const configure = 'admin researcher';
 const exports = 'admin researcher data_manager';
 
 /**
- * The table of role × endpoint (decisions, section 3), written down here by itself. A role that is named gets past the
+ * The table of role × endpoint, written here independently of the code. A role that is named gets past the
  * permission (whatever comes after it), one that is not gets 403. Bodies are such that nothing is changed.
  */
 const table: [method: string, path: string, roles: string, body?: unknown][] = [

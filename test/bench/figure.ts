@@ -2,7 +2,7 @@
 export interface Figure {
   name: string;
   ratio: number;
-  /** Without one it is told, not judged. */
+  /** Without one the figure is only reported. */
   goal?: { is: '>=' | '<='; value: number };
   ours: number;
   /** What ours is compared with: the bare program's number, or the limit itself. */
@@ -14,7 +14,7 @@ export interface Figure {
 
 const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2));
 
-/** `P1 ratio=0.83 goal>=0.70 ours=… baseline=… unit=…` (decisions, section 1). */
+/** `P1 ratio=0.83 goal>=0.70 ours=… baseline=… unit=…`. */
 export const lineOf = ({ name, ratio, goal, ours, baseline, unit }: Figure): string =>
   `${name} ratio=${ratio.toFixed(2)} ${goal ? `goal${goal.is}${goal.value.toFixed(2)} ` : ''}ours=${digits(ours)} baseline=${digits(baseline)} unit=${unit}`;
 
@@ -23,7 +23,7 @@ export const rowOf = (figure: Figure): string =>
   `| ${figure.name} | ${figure.what} | ${digits(figure.ours)} ${figure.unit} | ${digits(figure.baseline)} ${figure.unit} | ${figure.ratio.toFixed(2)} | ${figure.goal ? `${figure.goal.is === '>=' ? '≥' : '≤'} ${figure.goal.value.toFixed(2)}` : 'none'} | ${judged(figure)} |`;
 
 function judged({ ratio, goal }: Figure): string {
-  if (!goal) return 'told';
+  if (!goal) return 'no goal';
   return (goal.is === '>=' ? ratio >= goal.value : ratio <= goal.value) ? 'yes' : 'no';
 }
 

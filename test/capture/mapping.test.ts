@@ -12,7 +12,7 @@ import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
 
 const none: ReadonlySet<string> = new Set();
 
-describe('capture mapping: fields of a participant (trigger rule 4)', () => {
+describe('capture mapping: fields of a participant', () => {
   const map = (record: Record<string, string>, mapping: Record<string, string>, missing = none) =>
     mapParticipant(record, mapping, missing);
 
@@ -194,7 +194,7 @@ describe('capture mapping: rows of a record', () => {
   });
 });
 
-describe('capture mapping: duplicates (decisions, section 6)', () => {
+describe('capture mapping: duplicates', () => {
   const facts = { earlierEventId: 'e' as string | null, unchanged: true, participantExists: true };
   const table: [string, Partial<typeof facts>, string | null][] = [
     ['the same bytes and nothing changed is a duplicate', {}, 'e'],

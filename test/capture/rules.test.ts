@@ -6,9 +6,8 @@ import { Stage } from './support.js';
 import type { CaptureStudy } from './support.js';
 
 /**
- * The contract's rules of the trigger and of the push, each by its own words and number (interface, "Trigger webhook",
- * "Schedule creation from the mapping", "Push of results"). What else concerns each stands in the tests beside this
- * one.
+ * One test for each numbered rule of the trigger webhook, of the schedule that a mapping gives, and of the push of
+ * results. Details of each are in the other tests of this folder.
  */
 describe('the contract of the trigger, rule by rule', function () {
   let stage: Stage, study: CaptureStudy;

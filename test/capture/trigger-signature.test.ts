@@ -6,7 +6,7 @@ import { hasValidSignature } from '../../api/capture/triggers/trigger-signature.
 
 const hex = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
 
-describe('trigger signature (decisions, section 6)', () => {
+describe('trigger signature', () => {
   const raw = Buffer.from('project_id=1&record=2&instrument=3');
   const base = { raw, headers: {}, urlSignature: undefined, projectId: '1' };
   const now = 1_700_000_000_000;
@@ -71,7 +71,7 @@ describe('trigger signature (decisions, section 6)', () => {
     });
 });
 
-describe('trigger body (interface, "Trigger webhook")', () => {
+describe('trigger body', () => {
   const urlencoded = 'application/x-www-form-urlencoded';
   const parse = (body: string) => parseTrigger(Buffer.from(body), urlencoded);
   const refused = async (body: string, type = urlencoded) => {

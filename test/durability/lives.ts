@@ -221,8 +221,7 @@ export class Lives {
       },
       { ...LONG, what: `the visit of ${record}` },
     );
-    // One that was sent again is read before the results change the record: then it is no repetition any more
-    // (decisions, section 6).
+    // A repeated trigger must be read before the results change the record: afterwards it is no repetition any more.
     await until(
       async () => {
         const found = await this.client.once<{ items: { status: string }[] }>(

@@ -75,6 +75,9 @@ describe('dependencies', function suite() {
     expect(changed((folder) => rmSync(join(folder, 'db', 'identity', 'passwords.ts')))).to.deep.equal([
       '@node-rs/argon2 is used nowhere: remove it from package.json.',
     ]);
+    expect(changed((folder) => rmSync(join(folder, 'test', 'console', 'browser.ts')))).to.deep.equal([
+      'The reason of axe-core names test/console/browser.ts in "by", which does not exist (scripts/dependencies/reasons.ts).',
+    ]);
   });
 
   it('with another licence are found', () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { root } from '../support/environment.js';
 import { checkoutFiles } from '../support/sources.js';
@@ -19,6 +19,9 @@ const anchorsOf = (path: string) =>
       .replaceAll(/\s/g, '-'),
   );
 
+/** The changelog names files of its time, the guide of the tests a file that stands for any. */
+const UNCHECKED = ['CHANGELOG.md', 'test/README.md'];
+
 describe('what the documents name is there', () => {
   it('files and headings that they link to', () => {
     const links = documents
@@ -34,33 +37,48 @@ describe('what the documents name is there', () => {
     }
   });
 
-  it('files, folders and npm scripts in CONTRIBUTING, ARCHITECTURE, README and the decisions', () => {
+  it('files, folders and npm scripts', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const named = [
-      'CONTRIBUTING.md',
-      'ARCHITECTURE.md',
-      'README.md',
-      'docs/OPERATIONS.md',
-      ...documents.filter((path) => path.startsWith('docs/decisions/')),
-    ];
+    const names = new Set(checkoutFiles().map((path) => basename(path)));
+    const components = checkoutFiles()
+      .filter((path) => path.endsWith('.tsx'))
+      .flatMap((path) => [...read(path).matchAll(/^export (?:async )?function ([A-Z]\w+)/gm)].map(([, name]) => name!));
     let looked = 0;
-    for (const document of named) {
+    for (const document of documents.filter((path) => !UNCHECKED.includes(path))) {
+      // A name without a folder, as in a list of files of one folder.
+      for (const [, name] of read(document).matchAll(/`(\w[\w.-]*\.(?:tsx?|mjs|cjs|sql|svg))`/g))
+        expect(names, `${document} names ${name}`).to.include(name!);
       for (const [, path] of read(document).matchAll(
         /`((?:api|workflows|activities|db|scripts|test|docs)\/[\w./-]+)`/g,
       )) {
         looked += 1;
         expect(
-          existsSync(join(root, path!)) || existsSync(join(root, `${path!}.ts`)),
+          ['', '.ts', '.tsx'].some((end) => existsSync(join(root, `${path!}${end}`))),
           `${document} names ${path}`,
         ).to.equal(true);
       }
+      for (const [, component] of read(document).matchAll(/`<([A-Z]\w+)/g))
+        expect(components, `${document} names <${component}>`).to.include(component!);
       for (const [, script] of read(document).matchAll(/npm run ([\w:-]+)/g))
         expect(scripts, `${document}: npm run ${script}`).to.have.property(script!);
     }
     expect(looked).to.be.greaterThan(60);
   });
 
-  it('commits that CONTRIBUTING gives as examples, each with the files of its recipe', () => {
+  it('files that sources name in their comments and messages', () => {
+    const sources = checkoutFiles().filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.startsWith('test/'));
+    let looked = 0;
+    for (const source of sources)
+      for (const [, path] of read(source).matchAll(
+        /(?<![\w/.@-])((?:api|workflows|activities|db|scripts|test|docs)\/[\w./-]+\.(?:tsx|ts|mjs|md|json|sql))\b/g,
+      )) {
+        looked += 1;
+        expect(existsSync(join(root, path!)), `${source} names ${path}`).to.equal(true);
+      }
+    expect(looked).to.be.greaterThan(60);
+  });
+
+  it('commits that CONTRIBUTING gives as examples', () => {
     const named = [...read('CONTRIBUTING.md').matchAll(/`([0-9a-f]{7})`/g)].map(([, commit]) => commit!);
     expect(named.length).to.be.at.least(4);
     // An exported or shallow checkout has no history to look in; that of the project has more than a hundred commits.

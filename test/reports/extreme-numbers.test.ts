@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { Site, instant, trials } from '../assessment/stage.js';
 import { Random } from '../support/random.js';
+import { studyPlots } from '../../api/reports/document/data.js';
 import { datasetNames } from '../../db/exports/datasets.js';
 import type { Loose } from '../support/http.js';
+import { STUDY_REPORTS } from './world.js';
 
 /** Every number that JSON has and a double holds. */
 const EXTREMES = [
@@ -109,12 +111,10 @@ describe('Extreme numbers in results', function suite() {
       }
       const study = site.study.id,
         person = site.participant.id;
-      for (const name of ['summary', 'enrollment', 'completion', 'modules', 'sites', 'visits'])
-        await answers(site, `/api/reports/studies/${study}/${name}`, /json/);
+      for (const name of STUDY_REPORTS) await answers(site, `/api/reports/studies/${study}/${name}`, /json/);
       await answers(site, `/api/reports/participants/${person}`, /json/);
       await answers(site, `/api/sessions/${session}`, /json/);
-      for (const plot of ['enrollment', 'completion', 'adherence', 'metrics'])
-        await answers(site, `/api/reports/studies/${study}/plots/${plot}.svg`, /svg/);
+      for (const plot of studyPlots) await answers(site, `/api/reports/studies/${study}/plots/${plot}.svg`, /svg/);
       await answers(site, `/api/reports/studies/${study}/plots/course.svg?participant_id=${person}`, /svg/);
       for (const path of ['pdf/summary', `participants/${person}/pdf`, `sessions/${session}/pdf`])
         await answers(site, `/api/reports/studies/${study}/${path}`, /pdf/);

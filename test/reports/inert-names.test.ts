@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { SaxesParser } from 'saxes';
+import { plotNames } from '../../api/reports/document/data.js';
 import { unique } from '../support/http.js';
 import { readPdf } from '../support/pdf.js';
 import { service } from '../support/service.js';
@@ -118,7 +119,7 @@ describe('Names in reports', function () {
         expect(read.title).to.include(names.includes('person') ? NAMES.person : NAMES.study);
       });
 
-  for (const name of ['enrollment', 'completion', 'adherence', 'metrics', 'course'])
+  for (const name of plotNames)
     it(`${name}.svg is XML whose names are text`, async () => {
       const { text } = await world.http.get(
         `${at}/plots/${name}.svg${name === 'course' ? `?participant_id=${world.people[0]!.id}` : ''}`,

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { Site } from '../assessment/stage.js';
 import { Http, admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-
-const STUDY_REPORTS = ['summary', 'enrollment', 'completion', 'modules', 'sites', 'visits'];
+import { STUDY_REPORTS } from './world.js';
 
 describe('Reports', function () {
   let root: Http;

@@ -6,6 +6,9 @@ import type { Http } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 
+/** The reports of a study, as their paths name them. */
+export const STUDY_REPORTS = ['summary', 'enrollment', 'completion', 'modules', 'sites', 'visits'] as const;
+
 /** On one side of the date line and on the other: somewhere it is another day than in UTC. */
 export const ZONES = { study: 'Pacific/Kiritimati', site: 'Pacific/Pago_Pago' } as const;
 const DAY = 86_400_000;

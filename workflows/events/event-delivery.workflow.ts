@@ -12,8 +12,8 @@ const { attemptDelivery } = proxyActivities<EventActivities>({
 });
 
 /**
- * Retries a delivery whose first attempt failed until it arrives or its retry time is over (decisions, section 5,
- * "Emitted events"). The database has the time of the next attempt; the workflow only waits for it.
+ * Retries a delivery whose first attempt failed until it arrives or its retry time is over. The database has the time
+ * of the next attempt; the workflow only waits for it.
  */
 export async function eventDelivery(start: EventDeliveryStart): Promise<void> {
   let changed = false;

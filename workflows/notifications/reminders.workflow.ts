@@ -26,7 +26,7 @@ export async function processPendingReminders(): Promise<SweepReport> {
   return report;
 }
 
-/** The morning's summaries, to staff by study (interface, "Other records and triggers"). */
+/** The morning's summaries, to staff by study. */
 export async function sendDailySummary(): Promise<{ queued: number }> {
   const report = await queueSummaries();
   setCurrentDetails(`${report.queued} summaries queued`);

@@ -9,10 +9,7 @@ const { moveDueVisits, expireDueSessions } = proxyActivities<VisitActivities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m', maximumAttempts: 6 },
 });
 
-/**
- * The hourly job: visits are opened and missed by the date of their site or study (decisions, section 4, "Scheduled
- * visit").
- */
+/** The hourly job: visits are opened and missed by the date of their site or study. */
 export async function updateVisitStatuses(): Promise<VisitStatusReport> {
   const report = await moveDueVisits();
   setCurrentDetails(`${report.opened} visits opened, ${report.missed} missed`);

@@ -4,7 +4,7 @@ import { ANSWERS_OPEN, CAME_OPEN, answersOpen, markCameOpen } from './came-open.
 
 const YES = Uint8Array.of(1);
 
-/** Like Temporal’s own; the marks of came-open.ts pass from payload to value and back. */
+/** Temporal’s converter, which also passes the marks of unencrypted messages (came-open.ts) to the value and back. */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value) => {
     const payload = defaultPayloadConverter.toPayload(value);

@@ -89,7 +89,7 @@ interface Asked {
   ensureSchedule?: boolean;
 }
 
-/** The result of an evaluation: its transitions, and the schedule that follows from them (rule 7). */
+/** The result of an evaluation: its transitions, and the schedule that follows from them. */
 export async function evaluationOutcome(
   context: CommandContext,
   decision: Decision,

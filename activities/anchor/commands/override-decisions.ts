@@ -8,7 +8,7 @@ import type { AnchorSnapshot } from '../snapshot.js';
 
 /**
  * Decides an override request, on every route. A decision that fails a check changes nothing and is an audit record of
- * the study with the user and the request (decisions, section 5).
+ * the study with the user and the request.
  */
 export async function decideOverride(context: CommandContext, message: OverrideDecision): Promise<CommandOutcome> {
   const { snapshot, signature } = context;

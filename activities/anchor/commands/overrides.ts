@@ -6,7 +6,7 @@ import type { Judged } from './judged-override.js';
 import { rejected, rejectedByRules } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 
-/** A requested override: applied at once, or stored for an approver (interface, "Errors" 7; decisions, section 5). */
+/** A requested override: applied at once, or stored for an approver. */
 export async function requestOverride(context: CommandContext, message: RequestOverride): Promise<CommandOutcome> {
   const { row, policy, facts } = context.snapshot;
   const { permissions } = policy;

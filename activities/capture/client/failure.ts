@@ -2,7 +2,7 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { CONNECTION_ERROR } from '../../../db/client/connection/driver-faults.js';
 import { AnchorUpdateTimeoutError } from '../../../workflows/client.js';
 
-/** The kind of a failed call to a capture system (decisions, section 6: `error_type` of an attempt). */
+/** The kind of a failed call to a capture system (`error_type` of an attempt). */
 export type CaptureErrorType =
   'connection_error' | 'http_error' | 'timeout' | 'invalid_response' | 'rejected' | 'configuration';
 

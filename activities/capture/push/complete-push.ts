@@ -27,7 +27,7 @@ export type PushOutcome =
   | { kind: 'skipped'; message: string }
   /** `retryAt`: when the breaker may be tried. `closed`: it has closed since, and the push need not wait. */
   | { kind: 'circuit_open'; retryAt: string; closed?: boolean }
-  /** `sent` perhaps: something may have been written without confirmation. */
+  /** `sent` is `perhaps` if something may have been written without confirmation. */
   | {
       kind: 'failed';
       type: Exclude<PushErrorType, 'circuit_open'>;
@@ -44,7 +44,7 @@ const GAVE_UP = 'It was tried for as long as PUSH_RETRY_MAX_DAYS allows. Last: '
 
 /**
  * Stores the end of an attempt: the attempt, the push, the sync status of session and visit together, the breaker and
- * the audit record, in one transaction; and logs failures (interface, "Errors" 9).
+ * the audit record, in one transaction; and logs failures.
  */
 export async function completePush(
   deps: PushDeps,

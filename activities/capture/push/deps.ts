@@ -16,7 +16,7 @@ export interface PushDeps extends CaptureDeps {
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
 }
 
-/** The kind of a failed attempt (decisions, section 6); `internal`: an unforeseen fault of the service. */
+/** The kind of a failed attempt; `internal`: an unforeseen fault of the service. */
 export type PushErrorType =
   | 'circuit_open'
   | 'connection_error'

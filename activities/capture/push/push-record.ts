@@ -32,7 +32,7 @@ interface Progress {
 
 /**
  * Writes the record to the capture system. `unanswered`: an earlier attempt may have written it; the record is read
- * back, and existing values are not written again (decisions, section 6, "Push idempotency").
+ * back, and existing values are not written again.
  * @param keep extends the lock for one more call
  */
 export async function pushRecord(

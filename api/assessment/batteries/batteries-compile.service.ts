@@ -20,8 +20,8 @@ const MAX_CACHED = 500;
 const kept = new Map<string, Bytes>();
 
 /**
- * Compiles the battery for a client: the same version and language give the same bytes, with their SHA-256 as the tag
- * (decisions, section 4). @throws 404 no such battery or version
+ * Compiles the battery for a client: the same version and language give the same bytes, with their SHA-256 as the tag.
+ * @throws 404 no such battery or version
  */
 export async function compile(tx: Tx, id: number, version: number | undefined, language: string): Promise<Reply> {
   return compiledOf(await compileSource(tx, id, version), language, (source) => build(tx, source, language));

@@ -76,7 +76,7 @@ export async function createBattery(
 
 /**
  * Changes a battery. An edit of a published version creates the next one, as a draft; `status` then publishes or
- * retires the result, so that one call can edit and publish (decisions, section 4).
+ * retires the result, so that one call can edit and publish.
  * @throws 404, 409 BATTERY_CODE_TAKEN, INVALID_TRANSITION or STALE, 422
  */
 export async function changeBattery(

@@ -205,7 +205,7 @@ function responseRows(
 type FoundConflict = Omit<NewConflict, 'local_content'> & { local_content: Content };
 type Content = Record<string, unknown> & { responses?: readonly { id: string; sha256: string }[] };
 
-/** What a device sent may be megabytes long: it is serialized with other requests in between. */
+/** Serializes the content of a device, which may be megabytes long, with other requests in between. */
 async function withContentWritten(conflicts: readonly FoundConflict[]): Promise<NewConflict[]> {
   const contents = await jsonTexts(conflicts.map((conflict) => conflict.local_content));
   return conflicts.map((conflict, i) => ({ ...conflict, local_content: contents[i]! }));

@@ -31,8 +31,8 @@ export interface Sent {
 }
 
 /**
- * Stores what a device recorded offline; each item is answered separately, in the order sent: sessions, then responses
- * (decisions, section 4, "Offline sync"). It is idempotent.
+ * Stores what a device recorded offline; each item is answered separately, in the order sent: sessions, then responses.
+ * It is idempotent.
  * @throws 413 more than 1,000 items
  */
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {

@@ -32,9 +32,9 @@ export interface Submitted {
 }
 
 /**
- * Stores a submission whole or not at all (decisions, section 4, "Submit"). Tasks already stored with the same content
- * are skipped; if all are, nothing is written and the answer is `duplicate`, also after the session's end or expiry.
- * New results after the end are accepted if they began before it.
+ * Stores a submission whole or not at all. Tasks already stored with the same content are skipped; if all are, nothing
+ * is written and the answer is `duplicate`, also after the session's end or expiry. New results after the end are
+ * accepted if they began before it.
  * @throws 409 TASK_CONFLICT, SESSION_ENDED, PARTICIPANT_ERASED or PARTICIPANT_WITHDRAWN,
  *   413 more than 50,000 trials, 422 an unknown task, EMPTY
  */

@@ -49,7 +49,7 @@ export interface Starting {
 }
 
 /**
- * Starts a session, for the named visit or the participant's only open one (decisions, section 4).
+ * Starts a session, for the named visit or the participant's only open one.
  * @throws 403 SITE_NOT_ASSIGNED, 404, 409 PARTICIPANT_WITHDRAWN, VISIT_COMPLETED, VISIT_CLOSED, VISIT_NOT_OPEN, 422 a
  * code without a study, 400 an unknown site or battery
  */

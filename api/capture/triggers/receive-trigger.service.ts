@@ -15,8 +15,8 @@ export interface IncomingTrigger {
 }
 
 /**
- * Accepts a data-entry trigger: the event is committed before this returns, and processed later (decisions, section 6).
- * A trigger of an unknown project, or one whose webhook or integration is off, is accepted and ignored.
+ * Accepts a data-entry trigger: the event is committed before this returns, and processed later. A trigger of an
+ * unknown project, or one whose webhook or integration is off, is accepted and ignored.
  * @returns the record. @throws 400 fields, 401 signature, 403 address, 429, 503 secret unreadable
  */
 export async function receiveTrigger(services: Dependencies, request: IncomingTrigger): Promise<string> {

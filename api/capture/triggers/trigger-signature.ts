@@ -14,9 +14,9 @@ export interface SignedRequest {
 }
 
 /**
- * Whether a trigger is signed with the secret (decisions, section 6): in the header `sha256=<hex HMAC-SHA256 of the raw
- * body>`, over `<timestamp>.<raw body>` if a timestamp is sent, which must be within five minutes; or, only if the
- * configuration says `url`, in the URL over `det:<project id>`.
+ * Whether a trigger is signed with the secret: in the header `sha256=<hex HMAC-SHA256 of the raw body>`, over
+ * `<timestamp>.<raw body>` if a timestamp is sent, which must be within five minutes; or, only if the configuration
+ * says `url`, in the URL over `det:<project id>`.
  */
 export function hasValidSignature(
   request: SignedRequest,

@@ -15,7 +15,7 @@ import {
 export const webhookStatuses = ['received', 'processing', 'processed', 'duplicate', 'failed'] as const;
 
 const WebhookStatus = named('WebhookStatus', oneOf(...webhookStatuses));
-/** A stored trigger (decisions, section 6). */
+/** A stored trigger. */
 export const WebhookEvent = record('WebhookEvent', {
   id: Uuid,
   study_id: Uuid,

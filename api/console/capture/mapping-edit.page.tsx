@@ -41,7 +41,7 @@ export function MappingEditPage({
   view: MappingView;
   edit: MappingEdit | undefined;
   stored: Required<MappingDraft> | undefined;
-  /** Where there is no form that could show it. */
+  /** A refusal to show above the page if there is no form to show it in. */
   fault?: Problem | undefined;
 }) {
   const { words } = useUi();

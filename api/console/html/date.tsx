@@ -9,8 +9,8 @@ export function CalendarDate({ value }: { value: string | null | undefined }) {
 
 /**
  * An instant, in UTC.
- * @param bare a heading names the zone already
- * @param seconds two instants of a minute are told apart
+ * @param bare without the time zone, which a heading already names
+ * @param seconds with seconds, which distinguish two instants of one minute
  */
 export function InstantText({
   value,

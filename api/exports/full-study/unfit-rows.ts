@@ -2,7 +2,7 @@ import { driverFault } from '../../../db/client/connection/driver-faults.js';
 import type { Ask } from '../../../db/exports/full-study/load.js';
 import { problem } from '../../http/errors.js';
 
-/** What the database says of a row that it refuses, without its values. */
+/** The database's reason for refusing a row, without the row's values. */
 interface Refusal {
   code?: string;
   table?: string;

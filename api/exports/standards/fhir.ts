@@ -161,7 +161,7 @@ function observationOf(
       ],
       code: { coding: [{ system: system('task'), code: codeOf(task) }], text: writable(task) },
       subject: reference(patientId),
-      // Where the device's clock was set back meanwhile, the end is no time after the start.
+      // If the device's clock was set back during the session, its end is before its start.
       ...(completed_at === null || Date.parse(completed_at) < Date.parse(started_at)
         ? { effectiveDateTime: started_at }
         : { effectivePeriod: { start: started_at, end: completed_at } }),

@@ -5,7 +5,7 @@ export const SLICE = 128 * 1024;
 
 /**
  * The offset of the closing quote of a string that begins at `from`; -1: none. Of a string with many escapes, only a
- * part is looked at: a negative offset below -1 tells from where `restOfString` continues.
+ * part is searched: a negative offset below -1 encodes the place at which `restOfString` continues.
  */
 export function partOfString(source: string, from: number): number {
   const end = source.indexOf('"', from + 1);

@@ -1,7 +1,7 @@
 import { nameAt, placeOf, walkJson } from './json-walk.js';
 import type { Level, Place } from './json-walk.js';
 
-/** Values looked at before yielding to other requests. */
+/** Values checked before yielding to other requests. */
 const VALUES = 20_000;
 
 /**

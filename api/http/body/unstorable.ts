@@ -1,4 +1,4 @@
-/** Values looked at before yielding to other requests. */
+/** Values checked before yielding to other requests. */
 const VALUES = 20_000;
 
 /** The names and indexes that lead to a part of a value. */
@@ -11,7 +11,7 @@ export interface Unstorable {
   sentence: string;
 }
 
-/** An object or list on the way to the part that is looked at. */
+/** An object or list on the way to the part that is checked. */
 interface Level {
   value: object;
   /** Undefined for a list. */
@@ -21,7 +21,7 @@ interface Level {
 
 /**
  * The first part of a parsed value that cannot be stored, with other requests in between if it is long.
- * @param turn how many values were looked at since the last yield; several walks share it
+ * @param turn values left until the next yield; several walks share it
  */
 export function* unstorablePart(value: unknown, turn: { left: number }): Generator<undefined, Unstorable | undefined> {
   const levels: Level[] = [];

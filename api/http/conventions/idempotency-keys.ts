@@ -20,10 +20,7 @@ const POLL_MS = 40;
 /** Longer than any request may take: an older claim belongs to a crashed process. */
 const ABANDONED_SECONDS = 30;
 
-/**
- * A POST under an Idempotency-Key: for each caller and path, the same key and body get the stored answer (decisions,
- * section 2).
- */
+/** A POST under an Idempotency-Key: for each caller and path, the same key and body get the stored answer. */
 export interface IdempotencyKey {
   name: KeyName;
   bodyHash: Buffer;

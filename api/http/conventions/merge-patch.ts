@@ -1,4 +1,4 @@
-/** RFC 7396: fields of `patch` replace existing ones, null removes them, objects are merged (decisions, section 2). */
+/** RFC 7396: fields of `patch` replace existing ones, null removes them, objects are merged. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const result: Record<string, unknown> = isObject(target) ? { ...target } : {};

@@ -1,7 +1,7 @@
 import { problem } from '../errors.js';
 import { JsonArrayWriter, JsonPieces, JsonStream, jsonStream } from './json-stream.js';
 
-/** What an answer may be long: it is in memory until it is sent. */
+/** The largest answer, in bytes: it is in memory until it is sent. */
 const MAX_BYTES = 100 * 1024 * 1024;
 
 /**

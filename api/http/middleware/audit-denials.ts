@@ -51,8 +51,8 @@ async function auditAccessDenied(
 }
 
 /**
- * Records the pipeline's refusals in the study's chain too (decisions, section 5: every refused decision is an audit
- * record). A study that does not exist has no chain.
+ * Records the pipeline's refusals in the study's chain too (every refused decision is an audit record). A study that
+ * does not exist has no chain.
  */
 async function auditRefusal(
   database: Database,

@@ -2,7 +2,7 @@ import type { Context, Next } from 'koa';
 import { headerNames } from '../openapi/parameters.js';
 import type { Route } from '../route.js';
 
-/** What answers tell beside their body, also of a part of a download and of a repeated request. */
+/** Headers of an answer that a script of another origin may read. */
 const EXPOSED =
   'ETag, Location, Retry-After, Content-Disposition, Content-Range, Accept-Ranges, Content-Length, Allow, ' +
   'WWW-Authenticate, Idempotent-Replay, X-Change-Id, X-Request-ID, X-Correlation-ID, X-RateLimit-Limit, ' +

@@ -18,7 +18,7 @@ export function rateLimit(route: Route, dependencies: Dependencies): RouteStep {
 
 /**
  * Counts a request by its caller (`user:…`, `token:…`) when authenticated, else by network, and sets the headers of the
- * remaining allowance (decisions, section 2).
+ * remaining allowance.
  */
 export async function countRequest(
   ctx: Context,

@@ -20,10 +20,10 @@ export function respond(dependencies: Dependencies): RouteMiddleware {
   };
 }
 
-/** What is serialized in a millisecond or two. */
+/** Limits of an answer that takes a millisecond or two to serialize, and is not sliced. */
 const AT_ONCE = { values: 10_000, letters: 500_000 };
 async function written(body: unknown): Promise<JsonStream> {
-  // What made it took long already.
+  // Computing this answer has already kept others waiting.
   await others();
   return inTurns(jsonInSlices(body));
 }
@@ -48,7 +48,7 @@ export function send(ctx: RouteContext, { status, headers, body }: Reply, writte
   }
   const tag = etagOf(body);
   if (tag && !ctx.response.get('etag')) ctx.set('ETag', tag);
-  // What is known is not sent again, also where a part of it is asked for (RFC 9110, 13.2.2).
+  // If-None-Match is evaluated before Range: a known body is not sent again, nor a part of it (RFC 9110, 13.2.2).
   if ((status === 200 || status === 206) && isKnown(ctx)) {
     if (body instanceof Readable) body.destroy();
     ctx.remove('Content-Range');

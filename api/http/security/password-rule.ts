@@ -125,7 +125,7 @@ export function isCommonPassword(password: string, email?: string): boolean {
   return local !== undefined && local.length >= 4 && (bare === local || lower === email?.toLowerCase());
 }
 
-/** @throws 400 PASSWORD_TOO_COMMON. The schema checks the length (decisions, section 3: at least 12). */
+/** @throws 400 PASSWORD_TOO_COMMON. The schema checks the length (at least 12). */
 export function requireUncommon(password: string, email: string, path: string): void {
   if (!isCommonPassword(password, email)) return;
   const message = `${path} is too common: it would be guessed early`;

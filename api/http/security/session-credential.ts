@@ -26,8 +26,7 @@ export function requireNamed(session: SessionRow, bodyId: string): void {
 }
 
 /**
- * The session whose id is the credential (decisions, section 4, "Submit"), locked; the transaction sees its study
- * alone. @throws 401 SESSION_UNKNOWN
+ * The session whose id is the credential, locked; the transaction sees its study alone. @throws 401 SESSION_UNKNOWN
  */
 export async function lockNamedSession(tx: Tx, id: string): Promise<SessionRow> {
   const session = (await enterStudyOf(tx, id)) ? await lockSession(tx, id) : undefined;

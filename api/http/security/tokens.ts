@@ -8,7 +8,7 @@ import type { Settings } from '../../../settings.js';
 import { LOWERCASE_UUID } from '../../../db/client/uuid.js';
 
 const ISSUER = 'research-assessment-platform';
-/** The audience of a token; a token is invalid for any other (decisions, section 3). */
+/** The audience of a token; a token is invalid for any other. */
 export type Audience = 'api' | 'portal' | 'mfa' | 'v1' | 'events' | 'console';
 
 export interface TokenClaims {

@@ -55,16 +55,14 @@ function refuseUnknownKeys(schema: TSchema | undefined, search: URLSearchParams,
   throw invalidFields(errors);
 }
 
-/**
- * A key's value, for a query read without its schema. @throws 422 if it is given more than once (decisions, section 2)
- */
+/** A key's value, for a query read without its schema. @throws 422 if it is given more than once */
 export function singleValue(search: URLSearchParams, name: string): string | undefined {
   const values = search.getAll(name);
   if (values.length > 1) throw refused(name, 'DUPLICATE', 'is given more than once');
   return values[0];
 }
 
-/** The declared keys of a query; a repeated key is refused (decisions, section 2). */
+/** The declared keys of a query; a repeated key is refused. */
 function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Record<string, unknown> {
   const query: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(propertiesOf(schema))) {

@@ -59,7 +59,7 @@ function build(allErrors: boolean): Ajv2020 {
     // Errors have their schema, for suggesting the most similar field.
     verbose: true,
   });
-  // The package is CommonJS: under NodeNext its function stands behind `default`.
+  // The package is CommonJS: under NodeNext its function is the property `default`.
   addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
   ajv.addFormat('time-zone', isTimeZone);
   const known = (format: 'date' | 'date-time') =>
@@ -277,7 +277,7 @@ const INVISIBLE = /^[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/;
 
 function patternWording(pattern: unknown, { data, parentSchema }: ErrorObject): { code: string; sentence: string } {
   const schema = parentSchema as { minLength?: number; 'x-trimmed'?: boolean } | undefined;
-  // A text of nothing is told by its length.
+  // An empty text breaks the pattern, too, but its length is the clearer reason.
   if (data === '' && pattern !== '\\S' && (schema?.minLength ?? 0) > 0)
     return { code: 'MIN_LENGTH', sentence: 'must not be empty' };
   const blank = pattern === '\\S' || (schema?.['x-trimmed'] === true && INVISIBLE.test(data as string));

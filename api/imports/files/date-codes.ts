@@ -5,8 +5,8 @@ import type { ReadRow } from './rows.js';
 const NAMES = ['participant_code', 'external_id', 'site_code', 'arm'] as const satisfies readonly ImportColumn[];
 
 /**
- * What a spreadsheet program makes of a code such as 3-4, 4/3 or 3:40: a date or time, as a workbook has it, or as it
- * is written to CSV (`03.04.2026`, `4-Mar`, `Mar-04`).
+ * Forms of a code such as 3-4, 4/3 or 3:40 that a spreadsheet program took for a date or time: as in a workbook, or as
+ * written to CSV (`03.04.2026`, `4-Mar`, `Mar-04`).
  */
 const DATES = [
   /^\d{4}-\d\d-\d\d$/,

@@ -160,7 +160,7 @@ const formulaErrors = (fields: RowFields): RowFault[] =>
             : `${field} is ${value}: the formula of the cell has no value`,
     }));
 
-/** How a spreadsheet program writes a long number to CSV that it took a text for: `1.23457E+15`. */
+/** A text that a spreadsheet program took for a long number, as written to CSV: `1.23457E+15`. */
 const SHORTENED = /^\d[.,]\d+E\+\d{2,3}$/;
 const NAMES = ['participant_code', 'external_id', 'site_code'] as const;
 

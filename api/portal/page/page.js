@@ -1,6 +1,6 @@
 import { NAMES, WORDS } from './words.js';
 
-/** What is said where the page opens to nobody. */
+/** The key of the text to show while nobody is logged in. */
 let shut = 'nolink';
 const token = new URLSearchParams(location.search).get('token');
 // Out of the address bar and the history: it must not be read over a shoulder or sent on.
@@ -59,7 +59,7 @@ async function ask(method, path, body, whom = about) {
   if (answer.status === 401) throw new Error('closed');
   if (answer.status === 422) throw new Error('unreadable');
   if (answer.status === 429) throw new Error('often');
-  // What the study keeps to itself, or there is none of, is no fault.
+  // Missing data, or data that the study does not share, are no fault.
   if (answer.status === 404 && method === 'GET') return undefined;
   if (answer.status === 403 && (await answer.clone().json()).code === 'RESULTS_NOT_SHARED') return undefined;
   if (!answer.ok) throw new Error('away');
@@ -140,7 +140,7 @@ async function switchDevice() {
     const { pushManager } = await worker();
     const subscription = await pushManager.getSubscription();
     if (subscription) {
-      // Its push service says so at the next message, and the service forgets it then.
+      // At the next message the push service reports the end, and this service removes the subscription.
       await subscription.unsubscribe();
       return 'device-not';
     }
@@ -165,7 +165,7 @@ function measured(metric, value) {
   );
   return metric.endsWith('_rt') ? word('ms', { n: number }) : number;
 }
-/** What is called by no title: a name such as `own_measure` or `ownMeasure` in words, any other as it is. */
+/** The label of something without a title: `own_measure` or `ownMeasure` in words, any other name unchanged. */
 const inWords = (key) => {
   if (!/^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$/.test(key)) return key;
   const words = key
@@ -199,7 +199,7 @@ function taskTable({ task, title, metrics, metric_titles: titles }) {
 
 const RESULTS_AT_ONCE = 10;
 let shown = 0;
-/** What was asked for a person that was chosen before is not shown with another's. */
+/** Number of the present choice of person: answers to requests of an earlier choice are dropped. */
 let turn = 0;
 
 const resultsFrom = (skip) => ask('GET', `/api/portal/results?limit=${RESULTS_AT_ONCE}&skip=${skip}`);
@@ -228,7 +228,7 @@ function addResults(page) {
   at('more').hidden = shown >= page.total || page.items.length === 0;
 }
 
-/** Whom the page is about: who cares for several chooses, and finds the choice again. */
+/** Chooses the participant of the page. A caregiver of several chooses one; the choice is remembered. */
 async function choosePerson() {
   const known = await ask('GET', '/api/portal/participants?limit=500', undefined, null);
   people = known.items;

@@ -1,5 +1,5 @@
 'use strict';
-// What the browser runs when a push message comes, also with no page open. It keeps nothing and answers no request of a
+// The browser runs this for a push message, even if no page is open. It caches nothing, and intercepts no request of a
 // page.
 self.addEventListener('install', () => self.skipWaiting());
 self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));

@@ -64,10 +64,18 @@ export type Task =
   | { kind: 'session'; data: SessionData; imprint: Imprint }
   | { kind: 'plot'; plot: Plot; language: ReportLanguage; theme: PictureTheme };
 
+/** The plots of a study. */
 export const studyPlots = ['enrollment', 'completion', 'adherence', 'metrics'] as const;
-export type Plot =
-  | { name: 'enrollment'; data: EnrollmentCurve }
-  | { name: 'completion'; data: WindowCompletion[] }
-  | { name: 'adherence'; data: AdherenceCell[] }
-  | { name: 'metrics'; data: TaskReport[] }
-  | { name: 'course'; data: { participant_code: string; metrics: MetricCourse[]; modules: TaskReport[] } };
+/** All plots: those of a study, and that of a participant. */
+export const plotNames = [...studyPlots, 'course'] as const;
+export type PlotName = (typeof plotNames)[number];
+
+interface PlotData {
+  enrollment: EnrollmentCurve;
+  completion: WindowCompletion[];
+  adherence: AdherenceCell[];
+  metrics: TaskReport[];
+  course: { participant_code: string; metrics: MetricCourse[]; modules: TaskReport[] };
+}
+export type PlotOf<Name extends PlotName> = { name: Name; data: PlotData[Name] };
+export type Plot = { [Name in PlotName]: PlotOf<Name> }[PlotName];

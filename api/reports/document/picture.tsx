@@ -14,7 +14,7 @@ import type { VNode } from 'preact';
 import type { PictureTheme } from '../../../activities/html/picture-theme.js';
 import { Picture } from '../../../activities/html/picture.js';
 import { renderSvg } from '../../../activities/html/render.js';
-import type { DrawableChart } from './charts.js';
+import type { DrawableChart } from './chart-parts.js';
 import { FONT_NAMES } from './fonts.js';
 
 use([

@@ -3,8 +3,8 @@ import type { Policy } from './policy-schema.js';
 import type { ConsentFact, Facts } from '../util/types.js';
 
 /**
- * The signed consent whose date counts (interface, `multi_consent`, rules 9 and 11). With `reconsent_updates_anchor`
- * false a date already taken from a consent stays with that consent.
+ * The signed consent whose date counts (`multi_consent` of the policy). With `reconsent_updates_anchor` false a date
+ * already taken from a consent stays with that consent.
  */
 export function chooseConsent(facts: Facts, policy: Policy): ConsentFact | null {
   const { anchor_consent, specific_consent_version_id, reconsent_updates_anchor } = policy.multi_consent;

@@ -20,9 +20,9 @@ import type {
 import { reAnchoringGuards, validateCandidate } from './validation.js';
 
 /**
- * Evaluates all sources and returns the decision for the anchor: evaluation rules 1 to 7 and 11 of the contract,
- * repeated to their fixed point (a changed date whose prerequisites are met is CHANGED, then FINALIZED). Pure: no
- * clock, no local time zone; the same facts always give the same decision, which a re-derivation shows.
+ * Returns the decision for the anchor, from sources, validation, prerequisites and transition. Transitions are repeated
+ * until none is left (a changed date whose prerequisites are met is CHANGED, then FINALIZED). Pure: no clock, no local
+ * time zone; the same facts always give the same decision, which a re-derivation shows.
  */
 export function evaluate(policy: Policy, facts: Facts): Decision {
   const context = new DecisionContext(policy, facts);
@@ -81,9 +81,7 @@ const ruleErrors = (sources: Trace['sources'], needed: Trace['prerequisites']): 
   ),
 ];
 
-/**
- * A finalized date moves only by an override (rule 6), or by a re-consent that the policy allows to move it (rule 11).
- */
+/** A finalized date moves only by an override, or by a re-consent that the policy allows to move it. */
 function decideFinalized(
   policy: Policy,
   facts: Facts,
@@ -221,10 +219,7 @@ export function standingFacts(policy: Policy, facts: Facts): string {
     .join()}`;
 }
 
-/**
- * Whether a reopened anchor is at rest: no source and no prerequisite has changed since the override-back (decisions,
- * section 5).
- */
+/** Whether a reopened anchor is at rest: no source and no prerequisite has changed since the override-back. */
 export const isReopenedAndUnchanged = (policy: Policy, facts: Facts): boolean =>
   facts.anchor.reopened &&
   facts.anchor.reopened_facts !== null &&

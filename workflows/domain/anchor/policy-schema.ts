@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Static } from 'typebox';
 
-/** Roles of staff (interface, "Roles"). */
+/** Roles of staff. */
 const roles = ['admin', 'researcher', 'coordinator', 'investigator', 'data_manager'] as const;
 /** `$id`: its name in the contract, which also shows its type. */
 export const Role = Type.Enum([...roles], { $id: 'Role', 'x-shown': { type: 'string', enum: roles } });
@@ -60,7 +60,7 @@ const CustomRule = Type.Object(
   { ...closed, $id: 'PolicyRule' },
 );
 
-/** The complete anchor policy, as stored and returned (interface, "Anchor policy"). */
+/** The complete anchor policy, as stored and returned. */
 export const Policy = Type.Object(
   {
     anchor_type: oneOf(

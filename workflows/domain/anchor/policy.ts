@@ -1,6 +1,6 @@
 import type { Policy, PolicyInput, PolicySource } from './policy-schema.js';
 
-/** The default policy (interface, "Anchor policy", last line; decisions, section 5, for the two extensions). */
+/** The default policy. */
 export const defaultPolicy: Policy = {
   anchor_type: 'enrollment',
   sources: [

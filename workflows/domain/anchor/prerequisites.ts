@@ -10,8 +10,8 @@ export interface Prerequisite {
 }
 
 /**
- * The prerequisites of a final date (rule 9). If consent is managed elsewhere (`consent_mode` external or none) its
- * prerequisite counts as met (decisions, section 5).
+ * The prerequisites of a final date. If consent is managed elsewhere (`consent_mode` external or none) its prerequisite
+ * counts as met.
  */
 export function prerequisites(
   policy: Policy,

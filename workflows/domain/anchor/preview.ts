@@ -8,7 +8,7 @@ export interface PreviewVisit {
   to?: string;
   notes: string[];
 }
-/** The effect of a re-anchoring (decisions, section 5, "Preview"). */
+/** The effect of a re-anchoring. */
 export interface Impact {
   completed_visits_to_reconcile: number;
   pending_visits_to_reschedule: number;

@@ -32,8 +32,8 @@ export type ScheduleDate = 'anchor' | 'schedule';
 
 /**
  * The schedule of the current anchor (or of the anchor after `last`). A change of windows, events, calendars or mapping
- * only does this: the anchor is evaluated after a change of a source, a prerequisite or the policy (decisions 5), and
- * one that an override-back reopened stays provisional until then.
+ * only does this: the anchor is evaluated after a change of a source, a prerequisite or the policy, and one that an
+ * override-back reopened stays provisional until then.
  */
 export function reschedule(
   policy: Policy,

@@ -89,8 +89,8 @@ export const plannedVisit = (inputs: ScheduleInputs, keyOf: KeyOf, visitKey: str
     : keyedPlan(planOf(inputs.current_date, inputs), inputs, keyOf).find((visit) => visit.visit_key === visitKey);
 
 /**
- * Whether a decision requires a schedule (rule 7): a final date does; a proposal does if the policy says so or a
- * schedule exists.
+ * Whether a decision requires a schedule: a final date does; a proposal does if the policy says so or a schedule
+ * exists.
  */
 export const scheduleFollows = (
   decision: Pick<Decision, 'transitions'>,

@@ -144,10 +144,7 @@ function sourcesOf(policy: Policy, facts: Facts): readonly PolicySource[] {
   ];
 }
 
-/**
- * The first source with a valid date, in ascending priority, without inactive ones (rule 1), and the result of each
- * source.
- */
+/** The first source with a valid date, in ascending priority, without inactive ones, and the result of each source. */
 export function firstValidSource(
   policy: Policy,
   facts: Facts,

@@ -10,8 +10,8 @@ export interface Validation {
 }
 
 /**
- * Validates a candidate against every rule of the policy; returns all faults (interface, "Errors" 5 and 6). Instants
- * are compared as dates in the policy's time zone.
+ * Validates a candidate against every rule of the policy; returns all faults. Instants are compared as dates in the
+ * policy's time zone.
  */
 export function validateCandidate(
   candidate: Candidate,
@@ -92,7 +92,7 @@ const nameOf = ({ name, id }: Rule): string => (name.trim() === '' ? id : name);
 const notPassed = (rule: Rule): string =>
   rule.error_message.trim() === '' ? `the rule "${nameOf(rule)}" is not passed` : rule.error_message;
 
-/** The guards against moving a finalized anchor, from stored facts (interface, `re_anchoring`). */
+/** The guards against moving a finalized anchor, from stored facts (`re_anchoring` of the policy). */
 export function reAnchoringGuards(policy: Policy, facts: Facts): Fault[] {
   const { re_anchoring } = policy;
   const guard = (allowed: boolean, present: boolean, code: string, what: string): Fault[] =>

@@ -35,7 +35,7 @@ export function chooseLanguage(available: readonly string[], wanted: string): st
 
 /**
  * Compiles a battery's version for a client: modules in order, each text in one language. The same version and language
- * give the same content, in any order of the stored rows (decisions, section 4).
+ * give the same content, in any order of the stored rows.
  */
 export function compileBattery(
   battery: { id: number; version: number },

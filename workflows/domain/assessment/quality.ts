@@ -23,7 +23,7 @@ export interface TrialTimes {
 /** The tolerance for a clock that is ahead. */
 export const AHEAD_MS = 60_000;
 
-/** Implausible values of one task (decisions, section 4: kept, flagged). Times are in milliseconds since 1970. */
+/** Implausible values of one task (they are stored and flagged). Times are in milliseconds since 1970. */
 export function qualityFlags(
   task: string,
   trials: readonly Trial[],
@@ -131,7 +131,7 @@ export function orderWarnings(task: string, trials: readonly Trial[], practice: 
   return warnings;
 }
 
-/** No test yields a larger value (decisions: stored, exported, in no statistics). */
+/** No test yields a larger value: such values are stored and exported, and excluded from statistics. */
 export const PLAUSIBLE_LIMIT = 1e12;
 
 /** Metrics of a client's summary that no trials could produce: they are kept, and flagged. */

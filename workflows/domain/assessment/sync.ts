@@ -1,7 +1,7 @@
 import { MAX_AHEAD_MS, countedEnd, timeFlags } from './times.js';
 import type { SessionRemark } from './times.js';
 
-/** Decisions about offline sessions (decisions, section 4, "Offline sync"): pure, from the database's state. */
+/** Decisions about offline sessions: pure, from the database's state. */
 export type OfflineStatus = 'active' | 'completed' | 'expired' | 'abandoned';
 export type ConflictType =
   | 'duplicate_session'

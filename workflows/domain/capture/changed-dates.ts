@@ -31,9 +31,9 @@ export interface ExistingDates {
 }
 
 /**
- * Whether a reading brought another date for a finalized anchor that only an override moves (decisions, section 6): the
- * mapped date differs from the anchor's, whatever the anchor's source, or the reading makes the sources give another
- * one. A date that was there before needs no further override.
+ * Whether a reading brought another date for a finalized anchor that only an override moves: the mapped date differs
+ * from the anchor's, whatever the anchor's source, or the reading makes the sources give another one. A date that was
+ * there before needs no further override.
  */
 export function requiresOverride(dates: ChangedDates, { result, final }: ExistingDates): boolean {
   if (!dates.any) return false;

@@ -1,6 +1,6 @@
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether the text is an existing calendar date, written `YYYY-MM-DD` (interface, trigger rule 4). */
+/** Whether the text is an existing calendar date, written `YYYY-MM-DD`. */
 export function isCalendarDate(text: string): boolean {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   if (!match) return false;

@@ -8,8 +8,8 @@ export interface DuplicateFacts {
 }
 
 /**
- * The trigger that this one repeats, or null (decisions, section 6): the same bytes, and an unchanged record since the
- * last reading. A second save of a form sends the same bytes with other data behind them, and is not lost.
+ * The trigger that this one repeats, or null: the same bytes, and an unchanged record since the last reading. A second
+ * save of a form sends the same bytes with other data behind them, and is not lost.
  */
 export function duplicateOf(facts: DuplicateFacts): string | null {
   return facts.unchanged && facts.participantExists ? facts.earlierEventId : null;

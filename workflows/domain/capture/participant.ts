@@ -4,10 +4,7 @@ import { isCalendarDate, isDateLike, leadingDay } from './dates.js';
 import { NOT_COMPLETED } from './record.js';
 import type { RecordValues } from './record.js';
 
-/**
- * The participant fields that the capture system may fill (decisions, section 6). `external_id` is always the record
- * id.
- */
+/** The participant fields that the capture system may fill. `external_id` is always the record id. */
 export const participantFields = [
   'participant_code',
   'enrollment_date',
@@ -50,8 +47,8 @@ function tickedCode(record: RecordValues, field: string, missing: ReadonlySet<st
 const isDateField = (name: ParticipantField): boolean => name === 'enrollment_date' || name === 'date_of_birth';
 
 /**
- * Maps a record to participant fields (trigger rule 4): the day of a date and time is used, invalid dates are dropped,
- * empty values are not applied.
+ * Maps a record to participant fields: the day of a date and time is used, invalid dates are dropped, empty values are
+ * not applied.
  * @param latestDay a date of birth after it is invalid
  */
 export function mapParticipant(
@@ -120,7 +117,7 @@ export interface FactFields {
 
 /**
  * The items that become facts of the enrollment form: the mapped enrollment date, and those that the policy's form
- * mappings and expressions name. Never names, birth dates, mails or phones (decisions, section 5).
+ * mappings and expressions name. Never names, birth dates, mails or phones.
  */
 export function factItems(record: RecordValues, fields: FactFields, missing: ReadonlySet<string>): RecordValues {
   const forbidden = new Set(personal.map((name) => fields.mapping[name]).filter((field) => field !== undefined));

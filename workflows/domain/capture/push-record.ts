@@ -33,8 +33,8 @@ const skip = (reason: string): PushPlan => ({ kind: 'skip', reason });
 const configuration = (reason: string): PushPlan => ({ kind: 'configuration', reason });
 
 /**
- * Whether and what to push of a session's results (interface, "Push of results"). `mapping` undefined: the study has no
- * configuration. The present state counts, including changes since the session's end.
+ * Whether and what to push of a session's results. `mapping` undefined: the study has no configuration. The present
+ * state counts, including changes since the session's end.
  */
 export function planPush(subject: PushSubject, mapping: DataFieldMapping | undefined): PushPlan {
   if (!subject.integrated) return skip('The study takes no part in the capture system.');

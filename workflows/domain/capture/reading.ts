@@ -24,7 +24,7 @@ export interface ReadingRules {
   /** The study's enrollment policy, as stored: it names items that become facts. */
   policy: unknown;
   missing: ReadonlySet<string>;
-  /** A date of birth after this day lies ahead. */
+  /** A date of birth after this day is in the future. */
   latestDay?: string;
   /** As `Reading.datacapture_arm`. */
   arm?: number | undefined;

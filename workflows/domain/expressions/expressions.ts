@@ -136,7 +136,7 @@ function walk(node: unknown, visit: (op: string, args: unknown, loops: number) =
 const callName = (op: unknown, args: unknown): string | null =>
   (op === 'call' || op === 'rcall') && Array.isArray(args) ? String(args[0]) : null;
 
-/** The fault of a policy's expression; null: none. Checked when a policy is saved (decisions, section 5). */
+/** The fault of a policy's expression; null: none. Checked when a policy is saved. */
 export function checkExpression(expression: string, kind: ExpressionKind): ExpressionFault | null {
   if (expression.length > 4000) return { message: 'is longer than 4,000 characters' };
   let tree: ParseResult;

@@ -22,7 +22,7 @@ export const MessageTemplate = Type.Object(
   closed,
 );
 
-/** A study's `config.notifications` (decisions, section 4, "Notifications"); every field is optional. */
+/** A study's `config.notifications`; every field is optional. */
 export const NotificationSettings = Type.Object(
   {
     channels: Type.Optional({ ...Channels, description: 'each rule is sent on each of them; default email' }),

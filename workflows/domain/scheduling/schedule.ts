@@ -56,8 +56,8 @@ export interface Plan {
 
 /**
  * The visits of `legacy` mode: each mapped event and each window, target = anchor + target_day, open window_before days
- * before it and window_after days after it (interface, "Schedule creation from the mapping"). If a mapped event has a
- * window, the mapping defines the days and the window provides name and identity.
+ * before it and window_after days after it. If a mapped event has a window, the mapping defines the days and the window
+ * provides name and identity.
  */
 export function planVisits(
   anchorDate: string,

@@ -68,7 +68,7 @@ export const dateIn = (instant: string, zone: string): string => dateAt(epochOf(
 export const dateAt = (instantMs: number, zone: string): string =>
   dayOf(Math.floor((instantMs + offsetAt(zone, instantMs)) / MS_PER_DAY));
 
-/** The latest date that it is anywhere at an instant (milliseconds): what lies after it is ahead for everyone. */
+/** The latest local date at an instant (milliseconds): a later date is in the future in every time zone. */
 export const latestDay = (instantMs: number): string => dateAt(instantMs, 'Pacific/Kiritimati');
 
 /** The instant at which a date begins in `zone`, ISO 8601 UTC: midnight, or the first moment after a skipped one. */

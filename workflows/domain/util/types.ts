@@ -75,10 +75,7 @@ export interface PersonalFacts {
   age_years: number | null;
 }
 
-/**
- * The known facts of a decision: only those that the policy reads. Never a name, an address or a birth date (decisions,
- * section 5).
- */
+/** The known facts of a decision: only those that the policy reads. Never a name, an address or a birth date. */
 export interface Facts {
   anchor: AnchorState;
   /** The time zone that converts instants into dates, by the policy's timezone_policy. */

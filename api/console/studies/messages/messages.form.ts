@@ -112,7 +112,7 @@ function publicNameIn(form: URLSearchParams, study: StudyRecord): unknown {
   const added = said('name_text') === '' ? [] : [[said('name_language'), said('name_text')] as const];
   const [first] = names;
   if (added.length === 0 && first?.[0] === '') return orNull(first[1], first[1]);
-  // A merge: null removes a language. A name for all languages gives way to names by language.
+  // A merge: null removes a language. Names by language replace a name for all languages.
   const all = [...names.filter(([language]) => language !== ''), ...added];
   const isNone = all.every(([, name]) => name === '');
   return isNone ? null : Object.fromEntries(all.map(([language, name]) => [language, orNull(name, name)]));

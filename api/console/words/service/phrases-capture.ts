@@ -1,4 +1,4 @@
-/** What the exchange with a capture system says of its failures. `phrases.ts` explains the places. */
+/** Sentences about a capture system's failures, with their translations. `phrases.ts` explains the placeholders. */
 export const germanOfCapture: [string, string][] = [
   // Connections and answers.
   ['The capture system did not answer in time.', 'Das Datenerfassungssystem hat nicht rechtzeitig geantwortet.'],

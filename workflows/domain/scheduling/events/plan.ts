@@ -28,9 +28,9 @@ export interface EdcSources {
 export const instanceIdentity = (eventId: string, occurrence: number): string => `event-def:${eventId}#${occurrence}`;
 
 /**
- * The study event instances of `edc` mode (decisions, section 5, "Schedule versions"): a target on a holiday or a
- * weekend of the calendar moves to the next working day inside its window, with a warning; if there is none it stays,
- * with another warning. The window itself is counted from the protocol's day.
+ * The study event instances of `edc` mode: a target on a holiday or a weekend of the calendar moves to the next working
+ * day inside its window, with a warning; if there is none it stays, with another warning. The window itself is counted
+ * from the protocol's day.
  */
 export function planInstances(anchorDate: string, { events, calendar }: EdcSources): Plan {
   const visits: PlannedVisit[] = [];
