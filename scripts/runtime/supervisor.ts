@@ -3,7 +3,7 @@ import { SchemaError } from '../../db/migrate.js';
 import { SettingsError, type Settings } from '../../settings.js';
 import { openDataDir, usableFolder, type DataDir } from './data-dir.js';
 import { secretsFor } from './keys.js';
-import { takeLock } from './lock.js';
+import { takeLock, type Lock } from './lock.js';
 import { endLeftBehind } from './left-behind.js';
 import { Part, type PartName } from './part.js';
 import { reservePorts, type Reservation } from './ports.js';
@@ -65,7 +65,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
       neededPorts(settings) as Record<PortName, number | 'auto'>,
     );
     stop.signal.throwIfAborted();
-    const { start } = supervision;
+    const { start, hold } = supervision;
     const started = startService({
       settings,
       dir,
@@ -73,6 +73,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
       ports: supervision.ports,
       cancelled: supervision.cancelled,
       start,
+      hold,
       inspect,
       say,
       step,
@@ -107,12 +108,19 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
 class Supervision {
   readonly lock;
   ports: Partial<Record<PortName, Reservation>> = {};
+  /** Further locks, held until everything has stopped. */
+  readonly #held: Lock[] = [];
   readonly #parts = new Map<PartName, Part>();
   #run: Omit<RunJson, 'pids'> | undefined;
   readonly #ending = new AbortController();
 
   constructor(private readonly dir: DataDir) {
-    this.lock = takeLock(dir.supervisorJson, dir.path);
+    this.lock = takeLock(
+      dir.supervisorJson,
+      ({ pid }) =>
+        `DATA_DIR ${dir.path} is in use by the service that runs as process ${pid}: stop that one, or set DATA_DIR ` +
+        'to another folder.',
+    );
     // A run.json left by a killed supervisor would name addresses that do not exist.
     removeRunJson(dir.runJson);
   }
@@ -123,6 +131,10 @@ class Supervision {
     this.cancelled.throwIfAborted();
     await part.start();
     return part;
+  };
+
+  readonly hold = (lock: Lock): void => {
+    this.#held.push(lock);
   };
 
   readonly restart = async (names: PartName[]): Promise<void> => {
@@ -148,7 +160,7 @@ class Supervision {
     removeRunJson(this.dir.runJson);
     for (const names of STOP_ORDER) await Promise.all(names.map((name) => this.#parts.get(name)?.stop()));
     await Promise.all(Object.values(this.ports).map((reservation) => reservation.release()));
-    this.lock.release();
+    for (const lock of [...this.#held, this.lock]) lock.release();
   }
 
   #write(): void {
