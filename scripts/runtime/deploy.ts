@@ -4,6 +4,7 @@
  */
 import { SchemaError } from '../../db/migrate.js';
 import { SettingsError, type Settings } from '../../settings.js';
+import { misspeltSettings } from './misspelt-settings.js';
 import { lookAtOwnServers } from './own-servers.js';
 import { prepareDatabase } from './postgres/prepare-database.js';
 import { StartError } from './start-error.js';
@@ -46,6 +47,7 @@ function missing(settings: Settings): string[] {
 const worksOn = (settings: Settings): Settings => ({ ...settings, REDIS_URL: undefined, SMTP_URL: undefined });
 
 try {
+  for (const warning of misspeltSettings()) console.log(`warning: ${warning}`);
   await deploy(await usableSettings({ further: missing, servers: worksOn }));
 } catch (fault) {
   const meantForPeople = fault instanceof SettingsError || fault instanceof SchemaError || fault instanceof StartError;

@@ -5,6 +5,7 @@ import { openDataDir, usableFolder, type DataDir } from './data-dir.js';
 import { secretsFor } from './keys.js';
 import { takeLock, type Lock } from './lock.js';
 import { endLeftBehind } from './left-behind.js';
+import { misspeltSettings } from './misspelt-settings.js';
 import { Part, type PartName } from './part.js';
 import { reservePorts, type Reservation } from './ports.js';
 import type { Identity } from './processes.js';
@@ -46,6 +47,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
   const stop = listenForStop();
   let supervision: Supervision | undefined;
   try {
+    for (const warning of misspeltSettings()) say(`warning: ${warning}`);
     const settings = await usableSettings();
     const dir = openDataDir(settings.DATA_DIR);
     if (settings.AUDIT_CHECKPOINT_DIR !== undefined)

@@ -17,6 +17,24 @@ const refused = async (overrides: Record<string, string>): Promise<string> => {
 };
 
 describe('a start that cannot go on', function () {
+  it('names settings that are misspelt, and no other names of the environment', async () => {
+    const output = await refused({
+      ALOW_PRIVATE_URLS: 'false',
+      REDIS_URI: 'redis://127.0.0.1:6379',
+      reminder_interval_seconds: '5',
+      POSTGRES_USER: 'someone',
+      COMPOSE_PROJECT_NAME: 'research',
+      // Ends the start after the warnings.
+      TEMPORAL_CLI: '/nonexistent/temporal',
+    });
+    const warned = output.split('\n').filter((line) => line.includes('is no setting'));
+    expect(warned.map((line) => line.replace(/^.*warning: /, '')).sort()).to.deep.equal([
+      'ALOW_PRIVATE_URLS is no setting and counts for nothing; did you mean ALLOW_PRIVATE_URLS?',
+      'REDIS_URI is no setting and counts for nothing; did you mean REDIS_URL?',
+      'reminder_interval_seconds is no setting and counts for nothing; did you mean REMINDER_INTERVAL_SECONDS?',
+    ]);
+  });
+
   it('names every fault of the settings at once', async () => {
     const output = await refused({
       PORT: '80000',
