@@ -18,6 +18,7 @@ import {
 } from '../../db/participants/participants.queries.js';
 import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
 import { siteByCode, siteById, siteInReach } from '../../db/studies/sites.queries.js';
+import { returnEarly } from '../scheduling/early-visits.service.js';
 import type { Actor } from '../http/access.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
@@ -129,6 +130,8 @@ export async function changeParticipant(
     resource_id: id,
     metadata: { fields: changed },
   });
+  if (changed.includes('site_id'))
+    await returnEarly({ tx, audit, actor, context }, { studyId: before.study_id, participantId: id });
   if (changed.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)))
     await putOutbox(tx, [announceSourcesChanged(before, actor, context)]);
   return getParticipantOrThrow(tx, id);

@@ -1,3 +1,4 @@
+import { returnEarly } from '../scheduling/early-visits.service.js';
 import type { RequestScope } from '../http/state.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
@@ -124,6 +125,7 @@ export async function changeStudy(
     const saved = await savePolicy(change, id, acceptPolicy(merged?.enrollment_date_policy ?? {}, 'in study'));
     newPolicy = saved.change_id !== null;
   }
+  if (changed.includes('timezone')) await returnEarly({ tx, audit, actor, context }, { studyId: id });
   const replans =
     changed.some((field) => READ_BY_ANCHORS.includes(field)) ||
     (merged !== undefined && merged.scheduling_mode !== before.config.scheduling_mode);
