@@ -1,4 +1,5 @@
 import { nowMs, nowIso } from '../../db/client/clock.js';
+import { returnEarly } from '../../db/scheduling/early-visits.js';
 import { intoEvents } from '../../db/events/events.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { OutboxMessage } from '../../db/outbox/outbox.js';
@@ -18,7 +19,6 @@ import {
 } from '../../db/participants/participants.queries.js';
 import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
 import { siteByCode, siteById, siteInReach } from '../../db/studies/sites.queries.js';
-import { returnEarly } from '../scheduling/early-visits.service.js';
 import type { Actor } from '../http/access.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
@@ -131,7 +131,7 @@ export async function changeParticipant(
     metadata: { fields: changed },
   });
   if (changed.includes('site_id'))
-    await returnEarly({ tx, audit, actor, context }, { studyId: before.study_id, participantId: id });
+    await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: before.study_id, participantId: id });
   if (changed.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)))
     await putOutbox(tx, [announceSourcesChanged(before, actor, context)]);
   return getParticipantOrThrow(tx, id);

@@ -1,7 +1,7 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
+import { returnEarly } from '../../db/scheduling/early-visits.js';
 import type { Site } from '../../db/models/records.js';
 import { insertSite, siteById, updateSite } from '../../db/studies/sites.queries.js';
-import { returnEarly } from '../scheduling/early-visits.service.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
@@ -52,7 +52,7 @@ export async function changeSite(
     metadata: { fields },
   });
   if (fields.includes('timezone'))
-    await returnEarly({ tx, audit, actor, context }, { studyId: before.study_id, siteId: id });
+    await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: before.study_id, siteId: id });
   const replans = fields.includes('timezone') || fields.includes('site_code');
   if (replans) {
     await putOutbox(tx, [

@@ -1,5 +1,5 @@
 import { LATELY_DAYS, SOON_DAYS } from '../notifications/daily-summary.queries.js';
-import { hasEnded } from '../scheduling/effective-status.js';
+import { hasEnded } from '../studies/study-ended.js';
 import { byHandStatement } from '../notifications/by-hand.queries.js';
 import type { ByHandRow } from '../notifications/by-hand.queries.js';
 import { query, queryAll } from '../client/query.js';
@@ -49,8 +49,9 @@ const ORDER: Record<DayGroup, string> = {
 const UTC_DAY = `(select coalesce($1::date, (now() at time zone 'UTC')::date))`;
 
 /*
- * Open visits of enrolled participants, in studies that go on, whose window has begun, on a day or today; each in the time zone of its site or
- * study. That is never more than a day off UTC: the bounds let the indexes find them, the local date decides.
+ * Open visits of enrolled participants, in studies that go on, whose window has begun, on a day or today; each in the
+ * time zone of its site or study. That is never more than a day off UTC: the bounds let the indexes find them, the
+ * local date decides.
  */
 const DUE = `due as materialized (
   select v.id, v.name, v.target_date, v.window_open, v.window_close, p.id as participant_id, p.participant_code,

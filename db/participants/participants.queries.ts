@@ -4,7 +4,7 @@ import { orderBy } from '../client/paging.js';
 import type { Page } from '../client/paging.js';
 import { query } from '../client/query.js';
 import type { Statement } from '../client/query.js';
-import { hasEnded } from '../scheduling/effective-status.js';
+import { hasEnded } from '../studies/study-ended.js';
 import type { Tx } from '../client/database.js';
 
 export type ParticipantRecord = Pick<

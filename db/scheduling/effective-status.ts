@@ -22,9 +22,6 @@ export const PRESENT_STATUS = visitStatus(
   'p.status',
 );
 
-/** Whether a study has ended: what lies ahead in its schedules is not to do any more. */
-export const hasEnded = (study: string): string => `${study}.status in ('completed', 'archived')`;
-
 /** A session after its expiry time is expired. */
 export const sessionStatus = (session: string): string =>
   `case when ${session}.status = 'active' and ${session}.source = 'online' and ${session}.expires_at <= ` +

@@ -17,8 +17,9 @@ const THERE = `cross join lateral (
        select p.status as participant_status, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
        from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
          where p.id = v.participant_id offset 0) z`;
-/** A day that was ahead of the present one: the clock of the machine, or the zone of study or site, has been corrected. */
-const WAS_EARLY = `((v.status = 'open' and v.window_open > z.today) or (v.status = 'missed' and v.window_close >= z.today))`;
+/** Of a day that is still ahead: since then the machine's clock, or the zone of study or site, has been corrected. */
+const WAS_EARLY = `((v.status = 'open' and v.window_open > z.today)
+  or (v.status = 'missed' and v.window_close >= z.today))`;
 const IS_DUE =
   `z.participant_status = 'enrolled' and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = ` +
   `'open' and v.window_close < z.today) or ${WAS_EARLY})`;

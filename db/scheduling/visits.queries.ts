@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { hasEnded, reportingShift, visitStatus } from './effective-status.js';
+import { reportingShift, visitStatus } from './effective-status.js';
+import { hasEnded } from '../studies/study-ended.js';
 import { ScheduledVisit } from '../models/records.js';
 import { visitSequence } from './visit-sequence.js';
 import { page } from '../client/paging.js';

@@ -57,10 +57,6 @@ export function listStudies(
   );
 }
 
-/** Whether a study is completed or archived. */
-export const studyHasEnded = async (tx: Tx, id: string): Promise<boolean> =>
-  (await Study.query(tx).findById(id).whereIn('status', ['completed', 'archived']).select('id')) !== undefined;
-
 export const writtenConfig = (tx: Tx, id: string): Promise<Buffer[]> =>
   writtenJson(tx, 'select config from studies where id = $1', [id]);
 

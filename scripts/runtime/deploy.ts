@@ -4,12 +4,11 @@
  */
 import { SchemaError } from '../../db/migrate.js';
 import { SettingsError, type Settings } from '../../settings.js';
-import { misspeltSettings } from './misspelt-settings.js';
 import { lookAtOwnServers } from './own-servers.js';
 import { prepareDatabase } from './postgres/prepare-database.js';
 import { StartError } from './start-error.js';
 import { ensureNamespace } from './temporal/temporal-setup.js';
-import { usableSettings } from './usable-settings.js';
+import { misspeltSettings, usableSettings } from './usable-settings.js';
 
 async function deploy(settings: Settings): Promise<void> {
   const { DATABASE_URL, TEMPORAL_ADDRESS, ADMIN_PASSWORD } = settings;

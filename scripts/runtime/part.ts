@@ -245,7 +245,7 @@ function sizeOf(path: string): number {
   }
 }
 
-/** The part's output since its start, so that the terminal shows the reason. Of an error that is its sentence, not its stack. */
+/** The part's output since its start, so that the terminal shows the reason: an error's sentence, not its stack. */
 function lastWords(path: string, from: number): string {
   const text = readFileSync(path).subarray(from).toString('utf8').trim();
   const told = text.split('\n').filter((line) => !/^\s+at /.test(line));

@@ -5,7 +5,6 @@ import { openDataDir, usableFolder, type DataDir } from './data-dir.js';
 import { secretsFor } from './keys.js';
 import { takeLock, type Lock } from './lock.js';
 import { endLeftBehind } from './left-behind.js';
-import { misspeltSettings } from './misspelt-settings.js';
 import { Part, type PartName } from './part.js';
 import { reservePorts, type Reservation } from './ports.js';
 import type { Identity } from './processes.js';
@@ -13,7 +12,7 @@ import { removeRunJson, writeRunJson, type RunJson } from './run-json.js';
 import { StartError } from './start-error.js';
 import { hostOf, neededPorts, startService, type NodeInspector, type PortName } from './service.js';
 import { readyText, say, step } from './terminal.js';
-import { usableSettings } from './usable-settings.js';
+import { misspeltSettings, usableSettings } from './usable-settings.js';
 
 /** The API first, so that no new requests arrive; then its users; the stores last. */
 const STOP_ORDER: PartName[][] = [['api'], ['worker'], ['temporal', 'mail'], ['postgres']];

@@ -9,7 +9,7 @@ import {
   visitToStart,
 } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRecord, StartVisit } from '../../../db/assessment/sessions.queries.js';
-import { studyHasEnded } from '../../../db/studies/studies.queries.js';
+import { studyHasEnded } from '../../../db/studies/study-ended.js';
 import { siteByCode, siteById, siteInReach } from '../../../db/studies/sites.queries.js';
 import { tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';

@@ -29,7 +29,8 @@ export async function hasCluster(place: PostgresPlace, keysDir?: string): Promis
   const link = targetOf(data);
   if (link !== undefined && !exists(dirname(link)))
     throw new StartError(
-      `${data} points to ${link}, which is not there: put that folder back, or restore a back-up into another DATA_DIR.`,
+      `${data} points to ${link}, which is not there: put that folder back, or restore a back-up into another ` +
+        'DATA_DIR.',
     );
   const found = statSync(data, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) throw new StartError(`${data} is not a folder: move it away.`);

@@ -1,17 +1,21 @@
-import { returnEarlyVisits } from '../../db/scheduling/visit-statuses.queries.js';
-import { auditActor } from '../http/audit-actor.js';
-import type { RequestScope } from '../http/state.js';
+import type { AuditTrail } from '../audit/audit.js';
+import type { Tx } from '../client/database.js';
+import { returnEarlyVisits } from './visit-statuses.queries.js';
 
-/** After a change of a time zone: what was opened or missed on a day that is still ahead there counts as of today. */
+/**
+ * After a change of a time zone: what was opened or missed on a day that is still ahead there counts as of today.
+ * @param by who changed the zone, as the audit log names them
+ */
 export async function returnEarly(
-  { tx, audit, actor, context }: RequestScope,
+  { tx, audit }: { tx: Tx; audit: AuditTrail },
+  by: { user_id: string | null; request_id: string | null },
   of: Parameters<typeof returnEarlyVisits>[1],
 ): Promise<void> {
   const moved = await returnEarlyVisits(tx, of);
   if (moved.length === 0) return;
   const idsOf = (status: string) => moved.filter((visit) => visit.status === status).map(({ id }) => id);
   audit.record({
-    ...auditActor(actor, context),
+    ...by,
     study_id: of.studyId,
     action: 'visit_statuses_updated',
     resource_type: 'visit',
