@@ -1,4 +1,4 @@
-import type { AuditTrail } from '../audit/audit.js';
+import type { AuditEntry, AuditTrail } from '../audit/audit.js';
 import type { Tx } from '../client/database.js';
 import { returnEarlyVisits } from './visit-statuses.queries.js';
 
@@ -8,7 +8,7 @@ import { returnEarlyVisits } from './visit-statuses.queries.js';
  */
 export async function returnEarly(
   { tx, audit }: { tx: Tx; audit: AuditTrail },
-  by: { user_id: string | null; request_id: string | null },
+  by: Pick<AuditEntry, 'user_id' | 'request_id'>,
   of: Parameters<typeof returnEarlyVisits>[1],
 ): Promise<void> {
   const moved = await returnEarlyVisits(tx, of);
