@@ -7,16 +7,24 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 
 export class SettingsError extends Error {
+  /** Private: an error that nobody catches is printed with its fields, and these are secrets. */
+  readonly #read: Settings | undefined;
+
   /** @param read what could be read all the same, with defaults in place of what could not */
   constructor(
     readonly faults: string[],
-    readonly read?: Settings,
+    read?: Settings,
   ) {
     super(
       'The settings have ' +
         `${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
     );
     this.name = 'SettingsError';
+    this.#read = read;
+  }
+
+  get read(): Settings | undefined {
+    return this.#read;
   }
 }
 

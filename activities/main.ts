@@ -13,7 +13,15 @@ import { openDatabase } from '../db/client/knex.js';
 import { noteChange } from '../db/outbox/pending-work.queries.js';
 import { withStudyScope } from '../db/client/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
-import { checkpointFolder, payloadKeys, connectableHost, readSettings, unsignedMessages } from '../settings.js';
+import {
+  SettingsError,
+  checkpointFolder,
+  payloadKeys,
+  connectableHost,
+  readSettings,
+  unsignedMessages,
+} from '../settings.js';
+import type { Settings } from '../settings.js';
 import { createAnchorClient } from '../workflows/client.js';
 import { createAuditActivities } from './audit/audit.activities.js';
 import { dataConverterOf } from '../workflows/util/payload-codec.js';
@@ -42,7 +50,7 @@ import { ensureVisitSchedules } from './scheduling/schedules.js';
 // Garbage of a burst has outlived the engine's young generation. By default the engine lets the heap grow to four times
 // the memory in use before a collection, here and in the workflow thread. Measured: 2,000 triggers, 300 MB of it.
 setFlagsFromString('--heap-growing-percent=40');
-const settings = readSettings(process.env, 'worker');
+const settings = settingsOrEnd();
 const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
 if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS)
   throw new Error('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
@@ -239,3 +247,14 @@ await database.destroy();
 await tracing?.close();
 log.info('worker has drained');
 process.exit(0);
+
+/** A fault of the settings is for the person who set them: its sentences, without a stack. */
+function settingsOrEnd(): Settings {
+  try {
+    return readSettings(process.env, 'worker');
+  } catch (fault) {
+    if (!(fault instanceof SettingsError)) throw fault;
+    process.stderr.write(`${fault.message}\n`);
+    process.exit(1);
+  }
+}

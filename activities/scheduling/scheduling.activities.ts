@@ -17,7 +17,11 @@ const LOOKED_UP = 20_000;
 export interface VisitStatusReport {
   opened: number;
   missed: number;
+  /** To what lies ahead: they were opened too early. */
+  returned?: number;
 }
+const REPORTED = { open: 'opened', missed: 'missed', scheduled: 'returned' } as const;
+
 export interface VisitActivities {
   moveDueVisits(): Promise<VisitStatusReport>;
   expireDueSessions(): Promise<{ expired: number }>;
@@ -33,19 +37,18 @@ export function createVisitActivities({
 }): VisitActivities {
   return {
     async moveDueVisits() {
-      const report: VisitStatusReport = { opened: 0, missed: 0 };
+      const report = { opened: 0, missed: 0, returned: 0 };
       for (;;) {
         const due = await readInScope(database, '*', (tx) => dueVisits(tx, LOOKED_UP));
         heartbeat(report);
-        const before = report.opened + report.missed;
+        const before = report.opened + report.missed + report.returned;
         // While a batch is recorded and committed, the next is moved.
         await pipelined(chunk(due, BATCH), async (ids, slot) => {
-          for (const { status } of await moveBatch(database, ids, slot))
-            report[status === 'open' ? 'opened' : 'missed'] += 1;
+          for (const { status } of await moveBatch(database, ids, slot)) report[REPORTED[status]] += 1;
           heartbeat(report);
         });
         // Remaining ones are locked by others: the next run gets them.
-        if (due.length < LOOKED_UP || report.opened + report.missed === before) return report;
+        if (due.length < LOOKED_UP || report.opened + report.missed + report.returned === before) return report;
       }
     },
 
@@ -88,6 +91,9 @@ function moveBatch(database: Database, ids: readonly string[], slot: WriteSlot):
         metadata: {
           opened: own.filter((row) => row.status === 'open').map((row) => row.id),
           missed: own.filter((row) => row.status === 'missed').map((row) => row.id),
+          ...(own.some((row) => row.status === 'scheduled') && {
+            returned: own.filter((row) => row.status === 'scheduled').map((row) => row.id),
+          }),
         },
       });
     }

@@ -1,4 +1,5 @@
 import { nowMs, nowIso } from '../../db/client/clock.js';
+import { returnEarly } from '../../db/scheduling/early-visits.js';
 import { intoEvents } from '../../db/events/events.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { OutboxMessage } from '../../db/outbox/outbox.js';
@@ -129,6 +130,8 @@ export async function changeParticipant(
     resource_id: id,
     metadata: { fields: changed },
   });
+  if (changed.includes('site_id'))
+    await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: before.study_id, participantId: id });
   if (changed.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)))
     await putOutbox(tx, [announceSourcesChanged(before, actor, context)]);
   return getParticipantOrThrow(tx, id);

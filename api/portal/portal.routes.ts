@@ -122,7 +122,9 @@ export const portalRoutes = [
     path: '/api/portal/visits',
     operationId: 'listOwnVisits',
     summary: 'List own visits by target date',
-    description: 'Each visit with its window and status; neither superseded nor cancelled ones.',
+    description:
+      'Each visit with its window and status; neither superseded nor cancelled ones, and none ahead in a study that ' +
+      'has ended.',
     query: Type.Object({ ...paging }),
     responses: { 200: listOf(PortalVisit) },
     handle: ({ tx, actor, query }) => ownVisits(tx, actor.id, { skip: query.skip ?? 0, limit: query.limit ?? 50 }),

@@ -1,4 +1,5 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
+import { returnEarly } from '../../db/scheduling/early-visits.js';
 import type { Site } from '../../db/models/records.js';
 import { insertSite, siteById, updateSite } from '../../db/studies/sites.queries.js';
 import { problem } from '../http/errors.js';
@@ -50,6 +51,8 @@ export async function changeSite(
     resource_id: id,
     metadata: { fields },
   });
+  if (fields.includes('timezone'))
+    await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: before.study_id, siteId: id });
   const replans = fields.includes('timezone') || fields.includes('site_code');
   if (replans) {
     await putOutbox(tx, [

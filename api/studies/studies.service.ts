@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import { jsonTexts } from '../util/json-texts.js';
 import { requestMissedPushes } from '../../db/capture/push-requests.queries.js';
+import { returnEarly } from '../../db/scheduling/early-visits.js';
 import type { Study } from '../../db/models/records.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import {
@@ -124,6 +125,7 @@ export async function changeStudy(
     const saved = await savePolicy(change, id, acceptPolicy(merged?.enrollment_date_policy ?? {}, 'in study'));
     newPolicy = saved.change_id !== null;
   }
+  if (changed.includes('timezone')) await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: id });
   const replans =
     changed.some((field) => READ_BY_ANCHORS.includes(field)) ||
     (merged !== undefined && merged.scheduling_mode !== before.config.scheduling_mode);

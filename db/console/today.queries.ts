@@ -1,4 +1,5 @@
 import { LATELY_DAYS, SOON_DAYS } from '../notifications/daily-summary.queries.js';
+import { hasEnded } from '../studies/study-ended.js';
 import { byHandStatement } from '../notifications/by-hand.queries.js';
 import type { ByHandRow } from '../notifications/by-hand.queries.js';
 import { query, queryAll } from '../client/query.js';
@@ -48,8 +49,9 @@ const ORDER: Record<DayGroup, string> = {
 const UTC_DAY = `(select coalesce($1::date, (now() at time zone 'UTC')::date))`;
 
 /*
- * Open visits of enrolled participants whose window has begun, on a day or today; each in the time zone of its site or
- * study. That is never more than a day off UTC: the bounds let the indexes find them, the local date decides.
+ * Open visits of enrolled participants, in studies that go on, whose window has begun, on a day or today; each in the
+ * time zone of its site or study. That is never more than a day off UTC: the bounds let the indexes find them, the
+ * local date decides.
  */
 const DUE = `due as materialized (
   select v.id, v.name, v.target_date, v.window_open, v.window_close, p.id as participant_id, p.participant_code,
@@ -59,7 +61,7 @@ const DUE = `due as materialized (
     left join sites w on w.id = p.site_id
   cross join lateral (select coalesce(w.timezone, y.timezone) as zone,
     coalesce($1::date, (now() at time zone coalesce(w.timezone, y.timezone))::date) as today) z
-  where p.status = 'enrolled'
+  where p.status = 'enrolled' and not ${hasEnded('y')}
     and v.window_close >= ${UTC_DAY} - ${LATELY_DAYS + 1}
     and ((v.status = 'open' and v.window_close >= ${UTC_DAY} - ${LATELY_DAYS + 1})
       or (v.status = 'missed' and v.window_close >= ${UTC_DAY} - ${LATELY_DAYS + 1})

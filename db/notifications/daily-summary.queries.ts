@@ -62,31 +62,31 @@ const MAX_LISTED = 20;
 export const SOON_DAYS = 3;
 export const LATELY_DAYS = 14;
 
-/** For each group the condition on a visit `v`, with today as `s.today`, and the order of its visits. */
+/** For each group the condition on a visit `v`, with `v.today` at its place, and the order of its visits. */
 const GROUPS: Record<SummaryGroup, [is: string, order: string]> = {
-  due_today: ['v.target_date = s.today', 'v.participant_code, v.name'],
-  opening: ['v.window_open = s.today', 'v.participant_code, v.name'],
+  due_today: ['v.target_date = v.today', 'v.participant_code, v.name'],
+  opening: ['v.window_open = v.today', 'v.participant_code, v.name'],
   closing: [
-    `v.window_close between s.today and s.today + ${SOON_DAYS} and v.window_open <= s.today`,
+    `v.window_close between v.today and v.today + ${SOON_DAYS} and v.window_open <= v.today`,
     'v.window_close, v.participant_code',
   ],
-  past_target: ['v.target_date < s.today and v.window_close >= s.today', 'v.window_close, v.participant_code'],
+  past_target: ['v.target_date < v.today and v.window_close >= v.today', 'v.window_close, v.participant_code'],
   closed: [
-    `v.window_close < s.today and v.window_close >= s.today - ${LATELY_DAYS}`,
+    `v.window_close < v.today and v.window_close >= v.today - ${LATELY_DAYS}`,
     'v.window_close desc, v.participant_code',
   ],
 };
 const groupSql = (group: SummaryGroup): string => {
   const [is, order] = GROUPS[group];
-  const some = `from v, s where ${is} and v.to_do`;
+  const some = `from v where ${is} and v.to_do`;
   return `'${group}', jsonb_build_object('total', (select count(*) ${some}), 'first',
     coalesce((select jsonb_agg(to_jsonb(l)) from (
     select v.participant_code, v.name, v.target_date, v.window_close ${some} order by ${order} limit $2) l), '[]'))`;
 };
 
 /**
- * The content of a study's morning summary, by the study's calendar. The transaction is narrowed to the recipient: it
- * decides which participants count.
+ * The content of a study's morning summary. Visits count by the calendar of their site or study, all else by the
+ * study's. The transaction is narrowed to the recipient: it decides which participants count.
  */
 export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySummary | undefined> {
   const rows = await query<DailySummary>(
@@ -94,11 +94,14 @@ export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySu
     `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today
       from studies where id = $1),
      v as materialized (
-       select x.*, p.participant_code, p.status as participant_status,
-         (x.completed_at at time zone s.timezone)::date as completed_on,
+       select x.*, p.participant_code, p.status as participant_status, z.today,
+         (x.completed_at at time zone z.zone)::date as completed_on,
          -- by its dates: the job that notes a missed visit may come later
          x.status in ('scheduled', 'open', 'missed') and p.status = 'enrolled' as to_do
        from scheduled_visits x join participants p on p.id = x.participant_id cross join s
+         left join sites w on w.id = p.site_id
+         cross join lateral (select coalesce(w.timezone, s.timezone) as zone,
+           (now() at time zone coalesce(w.timezone, s.timezone))::date as today) z
        where x.study_id = s.id and x.status not in ('superseded', 'cancelled'))
      select s.study_code, s.study_name, s.today,
        jsonb_build_object(
@@ -106,8 +109,8 @@ export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySu
            where p.study_id = s.id and (p.created_at at time zone s.timezone)::date = s.today - 1),
          'withdrawn', (select count(*) from participants p
            where p.study_id = s.id and (p.withdrawn_at at time zone s.timezone)::date = s.today - 1),
-         'visits_completed', (select count(*) from v where v.completed_on = s.today - 1),
-         'visits_missed', (select count(*) from v where v.to_do and v.window_close = s.today - 2),
+         'visits_completed', (select count(*) from v where v.completed_on = v.today - 1),
+         'visits_missed', (select count(*) from v where v.to_do and v.window_close = v.today - 2),
          'sessions_completed', (select count(*) from assessment_sessions a
            where a.study_id = s.id and (a.completed_at at time zone s.timezone)::date = s.today - 1
             and exists (select from participants p where p.id = a.participant_id))) as yesterday,

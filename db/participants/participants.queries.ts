@@ -4,6 +4,7 @@ import { orderBy } from '../client/paging.js';
 import type { Page } from '../client/paging.js';
 import { query } from '../client/query.js';
 import type { Statement } from '../client/query.js';
+import { hasEnded } from '../studies/study-ended.js';
 import type { Tx } from '../client/database.js';
 
 export type ParticipantRecord = Pick<
@@ -107,6 +108,7 @@ export const nextStatement = (ids: readonly string[]): Statement => ({
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
      left join lateral (select name, target_date from scheduled_visits v
        where v.participant_id = p.id and v.status in ('scheduled', 'open') and p.status = 'enrolled'
+       and not ${hasEnded('s')}
        and v.window_close >= (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date
          order by v.target_date, v.id limit 1) v on true
      where p.id = any($1::uuid[])`,

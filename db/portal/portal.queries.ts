@@ -6,6 +6,7 @@ import { Caregiver, PortalLink } from '../models/portal.js';
 import { Participant } from '../models/records.js';
 import type { ScheduledVisit } from '../models/records.js';
 import { PRESENT_STATUS, WHERE_VISIT_IS } from '../scheduling/effective-status.js';
+import { hasEnded } from '../studies/study-ended.js';
 import { execute } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import { page } from '../client/paging.js';
@@ -198,7 +199,10 @@ export interface PortalVisit {
   completed_on: string | null;
 }
 
-/** A participant's visits, without superseded and cancelled ones, by target date. */
+/**
+ * A participant's visits, without superseded and cancelled ones, by target date. Of a study that has ended nothing is
+ * ahead.
+ */
 export function portalVisits(
   tx: Tx,
   participantId: string,
@@ -207,7 +211,8 @@ export function portalVisits(
   const found = tx('scheduled_visits as v')
     .joinRaw(`${WHERE_VISIT_IS} cross join lateral (select ${PRESENT_STATUS} as status) z`)
     .where('v.participant_id', participantId)
-    .whereNotIn('v.status', ['superseded', 'cancelled']);
+    .whereNotIn('v.status', ['superseded', 'cancelled'])
+    .whereRaw(`not (${hasEnded('y')} and z.status in ('scheduled', 'open'))`);
   return page(
     tx,
     found,

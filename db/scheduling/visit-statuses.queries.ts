@@ -5,8 +5,8 @@ export interface MovedVisit {
   id: string;
   study_id: string;
   participant_id: string;
-  before: 'scheduled' | 'open';
-  status: 'open' | 'missed';
+  before: 'scheduled' | 'open' | 'missed';
+  status: 'scheduled' | 'open' | 'missed';
 }
 
 /**
@@ -17,9 +17,16 @@ const THERE = `cross join lateral (
        select p.status as participant_status, (now() at time zone coalesce(t.timezone, s.timezone))::date as today
        from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
          where p.id = v.participant_id offset 0) z`;
+/** Of a day that is still ahead: since then the machine's clock, or the zone of study or site, has been corrected. */
+const WAS_EARLY = `((v.status = 'open' and v.window_open > z.today)
+  or (v.status = 'missed' and v.window_close >= z.today))`;
 const IS_DUE =
   `z.participant_status = 'enrolled' and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = ` +
-  `'open' and v.window_close < z.today))`;
+  `'open' and v.window_close < z.today) or ${WAS_EARLY})`;
+/** Where `WAS_EARLY` may hold, by the indexes. */
+const MAY_BE_EARLY = `(v.status = 'open' and v.window_close >= (now() at time zone 'UTC')::date - 1
+         and v.window_open >= (now() at time zone 'UTC')::date
+       or v.status = 'missed' and v.window_close >= (now() at time zone 'UTC')::date - 1)`;
 
 /**
  * Visits whose stored status is outdated, up to a limit, by the participant's local date; withdrawn participants'
@@ -32,7 +39,7 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
     tx,
     `select v.id from scheduled_visits v ${THERE}
      where ${IS_DUE} and ((v.status = 'scheduled' and v.window_open <= (now() at time zone 'UTC')::date + 1)
-       or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1))
+       or (v.status = 'open' and v.window_close < (now() at time zone 'UTC')::date + 1) or ${MAY_BE_EARLY})
      limit $1`,
     [limit],
   );
@@ -40,7 +47,33 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
 }
 
 /**
- * Updates visits by date: open once their window is, missed once it has closed. One statement, which checks them again;
+ * Gives the visits that a wrong time zone opened, or had missed, too early their status of today. Locked ones are left
+ * to the next run of the job.
+ * @param of whose zone has changed
+ */
+export async function returnEarlyVisits(
+  tx: Tx,
+  of: { studyId: string; siteId?: string; participantId?: string },
+): Promise<MovedVisit[]> {
+  const rows = await query<{ id: string }>(
+    tx,
+    `select v.id from scheduled_visits v ${THERE}
+     where z.participant_status = 'enrolled' and ${WAS_EARLY} and ${MAY_BE_EARLY} and v.study_id = $1
+       and ($2::uuid is null or v.participant_id = $2)
+       and ($3::uuid is null or v.participant_id in (select id from participants where site_id = $3))`,
+    [of.studyId, of.participantId ?? null, of.siteId ?? null],
+  );
+  return rows.length === 0
+    ? []
+    : moveVisits(
+        tx,
+        rows.map(({ id }) => id),
+      );
+}
+
+/**
+ * Updates visits by date: open once their window is, missed once it has closed, and back where that was too early. One
+ * statement, which checks them again;
  * a locked visit is left to the next run.
  */
 export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedVisit[]> {
@@ -49,7 +82,8 @@ export async function moveVisits(tx: Tx, ids: readonly string[]): Promise<MovedV
     `with picked as materialized (select id, participant_id, status, window_open, window_close from scheduled_visits
       where id = any($1::uuid[]) for update skip locked),
      due as materialized (
-       select v.id, v.status as before, case when v.window_close < z.today then 'missed' else 'open' end as status
+       select v.id, v.status as before, case when v.window_close < z.today then 'missed'
+         when v.window_open > z.today then 'scheduled' else 'open' end as status
          from picked v ${THERE} where ${IS_DUE})
      update scheduled_visits v set status = due.status, updated_at = clock_timestamp() from due where v.id = due.id
      returning v.id, v.study_id, v.participant_id, due.before, v.status`,

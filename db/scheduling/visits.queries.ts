@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { reportingShift, visitStatus } from './effective-status.js';
+import { hasEnded } from '../studies/study-ended.js';
 import { ScheduledVisit } from '../models/records.js';
 import { visitSequence } from './visit-sequence.js';
 import { page } from '../client/paging.js';
@@ -213,7 +214,7 @@ export async function calendarFacts(
 ): Promise<{ over: boolean; sequences: Map<string, number> }> {
   const rows = await query<{ over: boolean; visit_key: string; sequence: number }>(
     tx,
-    `select p.status = 'withdrawn' or s.status in ('completed', 'archived') as over, v.visit_key,
+    `select p.status = 'withdrawn' or ${hasEnded('s')} as over, v.visit_key,
       ${visitSequence('v.participant_id', 'v.visit_key')} as sequence
      from participants p join studies s on s.id = p.study_id
        join (select distinct participant_id, visit_key from scheduled_visits where participant_id = $1) v

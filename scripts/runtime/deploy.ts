@@ -8,7 +8,7 @@ import { lookAtOwnServers } from './own-servers.js';
 import { prepareDatabase } from './postgres/prepare-database.js';
 import { StartError } from './start-error.js';
 import { ensureNamespace } from './temporal/temporal-setup.js';
-import { usableSettings } from './usable-settings.js';
+import { misspeltSettings, usableSettings } from './usable-settings.js';
 
 async function deploy(settings: Settings): Promise<void> {
   const { DATABASE_URL, TEMPORAL_ADDRESS, ADMIN_PASSWORD } = settings;
@@ -46,6 +46,7 @@ function missing(settings: Settings): string[] {
 const worksOn = (settings: Settings): Settings => ({ ...settings, REDIS_URL: undefined, SMTP_URL: undefined });
 
 try {
+  for (const warning of misspeltSettings()) console.log(`warning: ${warning}`);
   await deploy(await usableSettings({ further: missing, servers: worksOn }));
 } catch (fault) {
   const meantForPeople = fault instanceof SettingsError || fault instanceof SchemaError || fault instanceof StartError;

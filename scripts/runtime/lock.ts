@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, renameSync, unlinkSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { readIfThere, writePrivate } from './files.js';
 import { errorCode, identify, lives, type Identity } from './processes.js';
 import { StartError } from './start-error.js';
@@ -21,13 +22,14 @@ export interface Lock {
 
 /**
  * Locks the folder for this process; takes over the record of a dead supervisor.
+ * @param taken says so where another supervisor has it
  * @throws StartError when another supervisor is running on it
  */
-export function takeLock(path: string, dataDir: string): Lock {
+export function takeLock(path: string, taken: (by: Identity) => string): Lock {
   const supervisor = identify(process.pid);
   if (!supervisor)
     throw new StartError(
-      `The start time of process ${process.pid} cannot be read, so DATA_DIR ${dataDir} cannot be locked.`,
+      `The start time of process ${process.pid} cannot be read, so ${dirname(path)} cannot be locked.`,
     );
   let leftBehind: Record<string, Identity> = {};
   for (;;) {
@@ -35,12 +37,7 @@ export function takeLock(path: string, dataDir: string): Lock {
     const text = readIfThere(path);
     if (text === undefined) continue;
     const found = parse(text);
-    if (found && lives(found.supervisor)) {
-      throw new StartError(
-        `DATA_DIR ${dataDir} is in use by the service that runs as process ${found.supervisor.pid}: stop that ` +
-          'one, or set DATA_DIR to another folder.',
-      );
-    }
+    if (found && lives(found.supervisor)) throw new StartError(taken(found.supervisor));
     leftBehind = found?.parts ?? leftBehind;
     setAside(path, text);
   }

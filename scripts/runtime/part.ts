@@ -245,9 +245,10 @@ function sizeOf(path: string): number {
   }
 }
 
-/** The part's output since its start, so that the terminal shows the reason. */
+/** The part's output since its start, so that the terminal shows the reason: an error's sentence, not its stack. */
 function lastWords(path: string, from: number): string {
   const text = readFileSync(path).subarray(from).toString('utf8').trim();
-  const lines = text.split('\n').slice(-12).join('\n');
+  const told = text.split('\n').filter((line) => !/^\s+at /.test(line));
+  const lines = told.slice(-12).join('\n');
   return lines ? `; its last words (${path}):\n${lines}` : ` (nothing in ${path})`;
 }

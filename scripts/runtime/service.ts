@@ -6,9 +6,11 @@ import type { DataDir } from './data-dir.js';
 import { environmentOf, plainEnvironment } from './environments.js';
 import { adminPasswords, keep, keepAdminPassword, type Secrets } from './keys.js';
 import { nodePart } from './node-part.js';
+import type { Lock } from './lock.js';
 import type { Part, PartPlan } from './part.js';
 import type { Reservation } from './ports.js';
 import { placePostgres } from './postgres/postgres-place.js';
+import { lockOutside } from './postgres/postgres-found.js';
 import { applicationUrl, postgresPart, postgresUrl, prepareCluster } from './postgres/postgres.js';
 import { prepareDatabase, workingPassword } from './postgres/prepare-database.js';
 import type { RunJson } from './run-json.js';
@@ -29,6 +31,8 @@ export interface ServiceContext {
   cancelled: AbortSignal;
   /** Registers a part with the supervisor, which stops it in the end, and starts it. */
   start: (plan: PartPlan) => Promise<Part>;
+  /** Keeps a lock until the service has stopped. */
+  hold: (lock: Lock) => void;
   inspect: NodeInspector | undefined;
   say: (line: string) => void;
   /** Runs a step and prints its name and duration. */
@@ -74,7 +78,7 @@ const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undef
  * @throws StartError, SchemaError with one sentence for the person at the terminal
  */
 export async function startService(context: ServiceContext): Promise<Omit<RunJson, 'pids'>> {
-  const { settings, dir, secrets, ports, cancelled, start, inspect, say, step } = context;
+  const { settings, dir, secrets, ports, cancelled, start, hold, inspect, say, step } = context;
   const release =
     (...names: PortName[]) =>
     async () => {
@@ -88,7 +92,9 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     if (settings.DATABASE_URL !== undefined) return settings.DATABASE_URL;
     const place = await placePostgres(dir.path, say);
     const password = keep(dir.keys, 'POSTGRES_PASSWORD');
-    await prepareCluster(place, password, cancelled);
+    await prepareCluster(place, password, cancelled, dir.keys);
+    const lock = lockOutside(place, dir.path);
+    if (lock !== undefined) hold(lock);
     const archive = settings.BACKUP_DIR === undefined ? undefined : prepareLog(settings.BACKUP_DIR, place.user);
     const where = { host: settings.POSTGRES_HOST, port: at('POSTGRES_PORT'), password };
     await step('PostgreSQL', () =>

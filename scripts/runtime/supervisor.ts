@@ -3,7 +3,7 @@ import { SchemaError } from '../../db/migrate.js';
 import { SettingsError, type Settings } from '../../settings.js';
 import { openDataDir, usableFolder, type DataDir } from './data-dir.js';
 import { secretsFor } from './keys.js';
-import { takeLock } from './lock.js';
+import { takeLock, type Lock } from './lock.js';
 import { endLeftBehind } from './left-behind.js';
 import { Part, type PartName } from './part.js';
 import { reservePorts, type Reservation } from './ports.js';
@@ -12,7 +12,7 @@ import { removeRunJson, writeRunJson, type RunJson } from './run-json.js';
 import { StartError } from './start-error.js';
 import { hostOf, neededPorts, startService, type NodeInspector, type PortName } from './service.js';
 import { readyText, say, step } from './terminal.js';
-import { usableSettings } from './usable-settings.js';
+import { misspeltSettings, usableSettings } from './usable-settings.js';
 
 /** The API first, so that no new requests arrive; then its users; the stores last. */
 const STOP_ORDER: PartName[][] = [['api'], ['worker'], ['temporal', 'mail'], ['postgres']];
@@ -46,6 +46,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
   const stop = listenForStop();
   let supervision: Supervision | undefined;
   try {
+    for (const warning of misspeltSettings()) say(`warning: ${warning}`);
     const settings = await usableSettings();
     const dir = openDataDir(settings.DATA_DIR);
     if (settings.AUDIT_CHECKPOINT_DIR !== undefined)
@@ -65,7 +66,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
       neededPorts(settings) as Record<PortName, number | 'auto'>,
     );
     stop.signal.throwIfAborted();
-    const { start } = supervision;
+    const { start, hold } = supervision;
     const started = startService({
       settings,
       dir,
@@ -73,6 +74,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
       ports: supervision.ports,
       cancelled: supervision.cancelled,
       start,
+      hold,
       inspect,
       say,
       step,
@@ -107,12 +109,19 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
 class Supervision {
   readonly lock;
   ports: Partial<Record<PortName, Reservation>> = {};
+  /** Further locks, held until everything has stopped. */
+  readonly #held: Lock[] = [];
   readonly #parts = new Map<PartName, Part>();
   #run: Omit<RunJson, 'pids'> | undefined;
   readonly #ending = new AbortController();
 
   constructor(private readonly dir: DataDir) {
-    this.lock = takeLock(dir.supervisorJson, dir.path);
+    this.lock = takeLock(
+      dir.supervisorJson,
+      ({ pid }) =>
+        `DATA_DIR ${dir.path} is in use by the service that runs as process ${pid}: stop that one, or set DATA_DIR ` +
+        'to another folder.',
+    );
     // A run.json left by a killed supervisor would name addresses that do not exist.
     removeRunJson(dir.runJson);
   }
@@ -123,6 +132,10 @@ class Supervision {
     this.cancelled.throwIfAborted();
     await part.start();
     return part;
+  };
+
+  readonly hold = (lock: Lock): void => {
+    this.#held.push(lock);
   };
 
   readonly restart = async (names: PartName[]): Promise<void> => {
@@ -148,7 +161,7 @@ class Supervision {
     removeRunJson(this.dir.runJson);
     for (const names of STOP_ORDER) await Promise.all(names.map((name) => this.#parts.get(name)?.stop()));
     await Promise.all(Object.values(this.ports).map((reservation) => reservation.release()));
-    this.lock.release();
+    for (const lock of [...this.#held, this.lock]) lock.release();
   }
 
   #write(): void {

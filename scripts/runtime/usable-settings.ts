@@ -1,4 +1,5 @@
-import { SettingsError, readSettings, type Settings } from '../../settings.js';
+import { suggestion } from '../../api/http/validation/suggestion.js';
+import { SettingsError, readSettings, settingDefinitions, type Settings } from '../../settings.js';
 
 /** A program's requirements for its settings. */
 export interface Demands {
@@ -35,4 +36,22 @@ function read(): { settings: Settings | undefined; faults: string[] } {
     if (!(fault instanceof SettingsError)) throw fault;
     return { settings: fault.read, faults: [...fault.faults] };
   }
+}
+
+/** The environment has many names that are none of ours: only one that hardly differs from a setting is meant as it. */
+const LARGEST_DIFFERENCE = 0.15;
+/** Short names resemble each other by chance (`PORT`, `POST`). */
+const SHORTEST = 8;
+
+/**
+ * Names in the environment that are no setting and look like one, a sentence each: their values count for nothing,
+ * which nobody would notice.
+ */
+export function misspeltSettings(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
+  const known = Object.keys(settingDefinitions);
+  return Object.keys(env)
+    .filter((name) => name.length >= SHORTEST && !known.includes(name))
+    .map((name) => ({ name, meant: suggestion(name, known, LARGEST_DIFFERENCE) }))
+    .filter(({ meant }) => meant !== '')
+    .map(({ name, meant }) => `${name} is no setting and counts for nothing${meant}`);
 }

@@ -40,6 +40,24 @@ describe('a participant’s own device', function () {
     expect((await start({ participant_id: site.participant.participant_code })).status).to.equal(201);
   });
 
+  it('is refused once the study has ended, where staff are warned', async () => {
+    const ended = await Site.open();
+    const visit = await ended.visit();
+    const portal = await enterPortal(ended.http, String(ended.participant.id));
+    const start = { participant_id: ended.participant.id, language: 'en' };
+    for (const status of ['completed', 'archived']) {
+      await ended.http.expect(200, 'PATCH', `/api/studies/${ended.study.id}`, { status });
+      for (const more of [{ visit_id: visit.id }, {}])
+        expect((await portal.expect(409, 'POST', '/api/session/start', { ...start, ...more })).code, status).to.equal(
+          'VISIT_NOT_OPEN',
+        );
+      const { body } = await ended.start({ visit_id: visit.id });
+      expect(body.warnings, status).to.deep.equal([{ code: 'STUDY_ENDED', message: 'The study has ended.' }]);
+    }
+    await ended.http.expect(200, 'PATCH', `/api/studies/${ended.study.id}`, { status: 'active' });
+    await portal.expect(201, 'POST', '/api/session/start', { ...start, visit_id: visit.id });
+  });
+
   it('is refused outside the window with 409 VISIT_NOT_OPEN, where staff are warned', async () => {
     const later = await site.visit({}, [5, 6]);
     const refused = await start({ visit_id: later.id });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Client, Connection } from '@temporalio/client';
+import pg from 'pg';
 import { newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -58,6 +59,62 @@ describe('Visits and the calendar', () => {
       async () => (await recorded()).includes(opens.id) || undefined,
       'the visit to be recorded as open',
     );
+  });
+
+  it('are not left missed, or open too early, where a zone is corrected, nor a clock', async () => {
+    const [west, east] = ['Pacific/Pago_Pago', 'Pacific/Kiritimati'];
+    const place = await site.http.expect(201, 'POST', `/api/studies/${site.study.id}/sites`, {
+      site_code: 'Corrected',
+      timezone: east,
+    });
+    const [here, there] = [today(west), today(east)];
+    const on = (date: string, participant_id: string) =>
+      schedule({ participant_id, target_date: date, window_open: date, window_close: date });
+    const statuses = async (visits: Loose[]) =>
+      Promise.all(visits.map(async ({ id }) => (await site.seeVisit(id)).status));
+    const summary = async () =>
+      (
+        await site.http.expect<{ visits: Record<string, number> }>(
+          200,
+          'GET',
+          `/api/reports/studies/${site.study.id}/summary`,
+        )
+      ).visits;
+    const zoneOf = (path: string, timezone: string) => site.http.expect(200, 'PATCH', path, { timezone });
+
+    // The zone of the study, of the site, and the site of the participant.
+    await zoneOf(`/api/studies/${site.study.id}`, east);
+    const placed = await site.newParticipant({ site_id: place.id });
+    const visits = [
+      await on(here, site.participant.id),
+      await on(there, site.participant.id),
+      await on(here, placed.id),
+      await on(there, placed.id),
+    ];
+    expect(await statuses(visits)).to.deep.equal(['missed', 'open', 'missed', 'open']);
+    await zoneOf(`/api/studies/${site.study.id}`, west);
+    expect(await statuses(visits)).to.deep.equal(['open', 'scheduled', 'missed', 'open']);
+    expect(await summary()).to.include({ open: 2, scheduled: 1, missed: 1 });
+    await site.http.expect(200, 'PATCH', `/api/participants/${placed.id}`, { site_id: null });
+    expect(await statuses(visits)).to.deep.equal(['open', 'scheduled', 'open', 'scheduled']);
+    await site.http.expect(200, 'PATCH', `/api/participants/${placed.id}`, { site_id: place.id });
+    const moved = await on(here, placed.id);
+    expect(moved.status).to.equal('missed');
+    await zoneOf(`/api/sites/${place.id}`, west);
+    expect(await statuses([...visits, moved])).to.deep.equal(['open', 'scheduled', 'open', 'scheduled', 'open']);
+    expect(await summary()).to.include({ open: 3, scheduled: 2, missed: 0 });
+
+    // What a clock that was years ahead has left.
+    const far = await on('2999-01-01', site.participant.id);
+    const sql = new pg.Client({ connectionString: (await service()).database_url });
+    await sql.connect();
+    try {
+      await sql.query(`update scheduled_visits set status = 'missed' where id = any($1)`, [[far.id, visits[0]!.id]]);
+    } finally {
+      await sql.end();
+    }
+    await move(far, 'scheduled');
+    await move(visits[0]!, 'open');
   });
 
   it('follow the zone of the participant’s site before the study’s; a withdrawn participant’s do not move', async () => {

@@ -52,6 +52,16 @@ describe('the console’s pages of the audit log', function () {
     await page.goto(`${browser.base}/console/audit?study_id=${study.id}&to=2001-01-01`);
     expect(await textOf(page, 'main')).to.include('No record fits');
     expect(faults).to.deep.equal([]);
+    // A range that ends before it begins is a mistake: that nothing was recorded would be no answer to it.
+    for (const [query, status] of [
+      ['from=2026-03-02&to=2026-03-01', 400],
+      ['from=2026-03-02&to=2026-03-02', 200],
+      ['from=&to=2026-03-02', 200],
+      ['from=2026-03-02&to=', 200],
+    ] as const) {
+      expect((await page.goto(`${browser.base}/console/audit?${query}`))?.status(), query).to.equal(status);
+      if (status === 400) expect(await textOf(page, 'main')).to.include('The first day lies after the last.');
+    }
   });
 
   it('verify the chain, with progress that is found again after the page was left', async () => {

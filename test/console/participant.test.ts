@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { anchorState } from '../../workflows/contract.js';
-import { unique } from '../support/http.js';
+import { newParticipant, newStudy, unique, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
@@ -217,6 +217,25 @@ describe('the console’s page of a participant', function () {
     expect((await send('eligible')).status).to.equal(303);
     expect((await send('ineligible')).status).to.equal(409);
     expect((await investigator.get(at(person, 'facts'))).text).to.include('Eligible');
+  });
+
+  it('says of a consent that is kept elsewhere that it is not recorded here, not that it is signed', async () => {
+    for (const [consent_mode, said] of [
+      ['external', 'Not recorded here: counts as met'],
+      ['econsent', 'Missing'],
+    ] as const) {
+      const study = await newStudy(stage.admin, { consent_mode });
+      const person = await newParticipant(stage.admin, study.id);
+      const set = await stage.admin.post(`/api/studies/${study.id}/participants/${person.id}/anchor-date`, {
+        enrollment_date: '2024-03-04',
+        reason: 'first visit',
+      });
+      expect(set.status, set.text).to.be.lessThan(300);
+      const { email } = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
+      const { text } = await (await Visitor.of(browser.base, email)).get(`/console/participants/${person.id}?tab=date`);
+      const row = /<tr[^>]*><th[^>]*><bdi>Consent is signed<\/bdi><\/th>(.*?)<\/tr>/s.exec(text)?.[1];
+      expect(row, consent_mode).to.include(said).and.not.match(/>Met</);
+    }
   });
 
   it('waits for what its workflow says, and shows results with their flags and why a message is planned', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Site, day } from '../assessment/stage.js';
 import { admin, newParticipant, unique, user } from '../support/http.js';
 import type { Http, Loose, Role } from '../support/http.js';
+import { enterPortal } from '../support/portal.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
@@ -62,6 +63,29 @@ describe('the console’s visits of today', function () {
     expect(await namesOn(await entered(bound))).to.deep.equal(['There']);
     const other = await Site.open();
     expect(await namesOn(await entered(await staffOf(other.study.id)))).to.deep.equal([]);
+  });
+
+  it('of a study that has ended are no work, and nothing that its participants are told to come to', async () => {
+    const { site } = await filled();
+    const portal = await enterPortal(site.http, String(site.participant.id));
+    const ahead = async () =>
+      (await portal.expect<{ items: { name: string }[]; total: number }>(200, 'GET', '/api/portal/visits')).items.map(
+        ({ name }) => name,
+      );
+    const next = async (visitor: Visitor) => (await visitor.get('/console/participants')).text.includes('Closing');
+    const staff = await entered(await staffOf(site.study.id));
+    expect(await ahead()).to.include.members(['Wide', 'Opening', 'Closing', 'Later']);
+    expect(await next(staff)).to.equal(true);
+    for (const status of ['completed', 'archived']) {
+      await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { status });
+      for (const group of ['in_window', 'opening', 'closing', 'closed'])
+        expect(await namesOn(staff, `?group=${group}`), `${status}, ${group}`).to.deep.equal([]);
+      expect((await ahead()).sort(), status).to.deep.equal(['Closed', 'Long ago']);
+      expect(await next(staff), status).to.equal(false);
+    }
+    await site.http.expect(200, 'PATCH', `/api/studies/${site.study.id}`, { status: 'active' });
+    expect(await namesOn(staff)).to.deep.equal(['Closing', 'Opening', 'Wide']);
+    expect(await ahead()).to.include('Closing');
   });
 
   it('are completed from the list, and twice makes no difference', async () => {

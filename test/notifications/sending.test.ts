@@ -465,4 +465,32 @@ describe('Reminders are sent', function sending() {
     );
     expect([(await desk.mailsTo(all.email)).length, (await desk.mailsTo(one.email)).length]).to.deep.equal([1, 1]);
   });
+
+  it('staff are told of each visit by the calendar of its site', async () => {
+    // The two are 25 hours apart: it is never the same day there.
+    const [west, east] = ['Pacific/Pago_Pago', 'Pacific/Kiritimati'];
+    const of = await desk.study({}, { timezone: west });
+    const site = await desk.stage.admin.expect(201, 'POST', `/api/studies/${of.id}/sites`, {
+      site_code: 'EAST',
+      timezone: east,
+    });
+    const there = await desk.person(of, { participant_code: unique('EAST'), site_id: site.id });
+    const opens = dayIn(east);
+    await desk.visit(there, opens, { window_open: opens, window_close: opens });
+    const closed = dayIn(east, -1);
+    await desk.visit(there, closed, { name: 'Closed there', window_open: closed, window_close: closed });
+    const { email } = await user(desk.stage.admin, 'coordinator', { study_ids: [of.id] });
+    const mail = await runSchedule(
+      'send_daily_summary',
+      async () => (await desk.mailsTo(email))[0],
+      'the summary of two places',
+    );
+    if (dayIn(east) === opens)
+      expect(mail.text)
+        .to.include('Today: visits due: 1')
+        .and.include('Today: windows that open: 1')
+        .and.include('Window closes within 3 days: 1')
+        .and.include('Past target, still in window: 0')
+        .and.include('Window closed, not done (last 14 days): 1');
+  });
 });

@@ -17,6 +17,43 @@ const refused = async (overrides: Record<string, string>): Promise<string> => {
 };
 
 describe('a start that cannot go on', function () {
+  for (const program of ['activities/main.js', 'api/main.js', 'scripts/codec-server.js', 'scripts/migrate.js'])
+    it(`of ${program} by itself tells no secret beside a faulty setting`, async () => {
+      const word = 'Kx7-not-to-be-told';
+      const { code, output } = await failedStart(
+        {
+          DATABASE_URL: `postgres://someone:${word}@127.0.0.1:1/research`,
+          SMTP_URL: `smtp://someone:${word}@127.0.0.1:1`,
+          JWT_SECRET: `${word}-jwt-0123456789-0123456789`,
+          SESSION_SECRET: `${word}-session-0123456789-0123456789`,
+          ADMIN_PASSWORD: `${word}-admin`,
+          LOG_LEVEL: 'verbose',
+        },
+        [process.execPath, `dist/${program}`],
+      );
+      expect(code, output).to.equal(1);
+      expect(output).to.contain('LOG_LEVEL must be one of').and.not.to.contain(word);
+      if (program.endsWith('main.js')) expect(output).not.to.match(/^\s+at /m);
+    });
+
+  it('names settings that are misspelt, and no other names of the environment', async () => {
+    const output = await refused({
+      ALOW_PRIVATE_URLS: 'false',
+      REDIS_URI: 'redis://127.0.0.1:6379',
+      reminder_interval_seconds: '5',
+      POSTGRES_USER: 'someone',
+      COMPOSE_PROJECT_NAME: 'research',
+      // Ends the start after the warnings.
+      TEMPORAL_CLI: '/nonexistent/temporal',
+    });
+    const warned = output.split('\n').filter((line) => line.includes('is no setting'));
+    expect(warned.map((line) => line.replace(/^.*warning: /, '')).sort()).to.deep.equal([
+      'ALOW_PRIVATE_URLS is no setting and counts for nothing; did you mean ALLOW_PRIVATE_URLS?',
+      'REDIS_URI is no setting and counts for nothing; did you mean REDIS_URL?',
+      'reminder_interval_seconds is no setting and counts for nothing; did you mean REMINDER_INTERVAL_SECONDS?',
+    ]);
+  });
+
   it('names every fault of the settings at once', async () => {
     const output = await refused({
       PORT: '80000',

@@ -9,6 +9,7 @@ import {
   visitToStart,
 } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRecord, StartVisit } from '../../../db/assessment/sessions.queries.js';
+import { studyHasEnded } from '../../../db/studies/study-ended.js';
 import { siteByCode, siteById, siteInReach } from '../../../db/studies/sites.queries.js';
 import { tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';
@@ -76,11 +77,11 @@ export async function startSession(
     : open.length === 1
       ? open[0]!
       : null;
-  const warnings = visit
-    ? windowWarnings(visit, caller)
-    : open.length > 1
-      ? [severalOpenVisits(open.map(({ id }) => id))]
-      : [];
+  const warnings = [
+    ...(await endWarnings(tx, participant.study_id, caller)),
+    ...(visit ? windowWarnings(visit, caller) : []),
+    ...(open.length > 1 ? [severalOpenVisits(open.map(({ id }) => id))] : []),
+  ];
   const battery = await batteryOf(
     tx,
     input.battery_id ?? visit?.battery_id ?? null,
@@ -152,6 +153,13 @@ async function namedVisit(tx: Tx, participantId: string, visitId: string): Promi
   if (visit.status === 'superseded' || visit.status === 'cancelled')
     throw problem('VISIT_CLOSED', { detail: `The visit is ${visit.status}.` });
   return visit;
+}
+
+/** Staff may complete the data of a study that has ended and get a warning; a participant has nothing to do there. */
+async function endWarnings(tx: Tx, studyId: string, caller: SessionCaller): Promise<Started['warnings']> {
+  if (!(await studyHasEnded(tx, studyId))) return [];
+  if (caller.participantId !== null) throw problem('VISIT_NOT_OPEN', { detail: 'The study has ended.' });
+  return [{ code: 'STUDY_ENDED', message: 'The study has ended.' }];
 }
 
 /** Staff may hold a session outside the window and get a warning; a participant may not. */

@@ -50,12 +50,18 @@ export function WhyDate({ why, zone }: { why: Why; zone: string }) {
   );
 }
 
-function Rules({ why: { trace } }: { why: Why }) {
+function Rules({ why: { trace, facts } }: { why: Why }) {
   const { words } = useUi();
   const { anchor } = words.participant;
+  // A study that keeps consents elsewhere has none to show here, and the rule holds all the same.
+  const elsewhere = facts.study.consent_mode !== 'econsent';
   const rules = [
     ...trace.validation.map(({ rule, passed }) => ({ name: rule, ok: passed, said: passed ? anchor.yes : anchor.no })),
-    ...trace.prerequisites.map(({ name, met }) => ({ name, ok: met, said: met ? anchor.met : anchor.missing })),
+    ...trace.prerequisites.map(({ name, met }) => ({
+      name,
+      ok: met,
+      said: name === 'consent' && elsewhere ? anchor.metElsewhere : met ? anchor.met : anchor.missing,
+    })),
   ];
   if (rules.length === 0) return null;
   return (

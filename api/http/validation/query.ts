@@ -18,7 +18,7 @@ export function checkedQuery(route: Route, search: URLSearchParams): Record<stri
   if (knowsItsQuery(route)) refuseUnknownKeys(route.query, search, CONTEXT_KEYS);
   const query = declaredQuery(route.query, search);
   if (route.query) check(route.query, query, 'query');
-  if (knowsItsQuery(route)) refuseTurnedRanges(query);
+  refuseTurnedRanges(query);
   return query;
 }
 
@@ -27,7 +27,7 @@ function refuseTurnedRanges(query: Readonly<Record<string, unknown>>): void {
   for (const [name, from] of Object.entries(query)) {
     const last = name.replace(/(^|_)from$/, '$1to');
     const to = query[last];
-    if (last === name || typeof from !== 'string' || typeof to !== 'string') continue;
+    if (last === name || typeof from !== 'string' || typeof to !== 'string' || !from || !to) continue;
     const bothDays = from.length === to.length && from.length === 10;
     if (bothDays ? from <= to : Date.parse(rangeStart(from)) <= Date.parse(rangeEndExclusive(to))) continue;
     const message = `${name} lies after ${last}`;

@@ -4,8 +4,9 @@ const LARGEST_DIFFERENCE = 0.4;
 /**
  * "; did you mean …?" with the most similar known name, or nothing if none is similar. Names that only differ in case,
  * `_` and `-` are the same.
+ * @param largest share of their letters in which similar names may differ
  */
-export function suggestion(input: string, known: readonly string[]): string {
+export function suggestion(input: string, known: readonly string[], largest = LARGEST_DIFFERENCE): string {
   let nearest: string | undefined;
   let least = Infinity;
   // A text of thousands of letters resembles no name.
@@ -14,7 +15,7 @@ export function suggestion(input: string, known: readonly string[]): string {
       const difference = editDistance(plain(input), plain(name)) / Math.max(input.length, name.length);
       if (difference < least) [nearest, least] = [name, difference];
     }
-  return nearest !== undefined && least <= LARGEST_DIFFERENCE ? `; did you mean ${nearest}?` : '';
+  return nearest !== undefined && least <= largest ? `; did you mean ${nearest}?` : '';
 }
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');

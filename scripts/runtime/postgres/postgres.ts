@@ -9,16 +9,16 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { plainEnvironment } from '../environments.js';
-import { readIfThere } from '../files.js';
 import type { PartPlan } from '../part.js';
 import type { PostgresPlace } from './postgres-place.js';
 import { connectableHost } from '../../../settings.js';
 import { StartError } from '../start-error.js';
+import { hasCluster, noteMade } from './postgres-found.js';
 import { stopLeftovers } from './postgres-leftovers.js';
 
 const run = promisify(execFile);
@@ -43,20 +43,20 @@ export function applicationUrl(ownerUrl: string, appPassword: string | undefined
 /**
  * Creates the database cluster if there is none. It is created under another name: an incomplete one is not mistaken
  * for a complete one.
- * @throws StartError when the cluster is of another major version, or initdb fails
+ * @param keysDir where it is noted that there is one
+ * @throws StartError when the one that is there cannot be used, one that was there is gone, or initdb fails
  */
-export async function prepareCluster(place: PostgresPlace, password: string, cancelled: AbortSignal): Promise<void> {
-  const existing = readIfThere(join(place.data, 'PG_VERSION'))?.trim();
-  if (existing !== undefined) {
-    const { stdout } = await run(place.postgres, ['--version']);
-    const major = /(\d+)/.exec(stdout)?.[1];
-    if (existing !== major)
-      throw new StartError(
-        `The database in ${place.data} was made by PostgreSQL ${existing}, the one installed is ${major}: dump ` +
-          'it with the old release and load it into a new DATA_DIR.',
-      );
-    return;
-  }
+export async function prepareCluster(
+  place: PostgresPlace,
+  password: string,
+  cancelled: AbortSignal,
+  keysDir?: string,
+): Promise<void> {
+  if (!(await hasCluster(place, keysDir))) await makeCluster(place, password, cancelled);
+  if (keysDir !== undefined) noteMade(keysDir);
+}
+
+async function makeCluster(place: PostgresPlace, password: string, cancelled: AbortSignal): Promise<void> {
   // The name may be a link to a folder that the database's user can access.
   const data = realTarget(place.data);
   const draft = `${data}.new`;

@@ -66,6 +66,7 @@ export const en = {
     custom_rule: 'The study’s own rule',
   } as Record<string, string>,
   met: 'Met',
+  metElsewhere: 'Not recorded here: counts as met',
   missing: 'Missing',
   facts: 'What was known',
   factNames: {
@@ -201,6 +202,7 @@ export const de: typeof en = {
     custom_rule: 'Die eigene Regel der Studie',
   },
   met: 'Erfüllt',
+  metElsewhere: 'Wird hier nicht erfasst: gilt als erfüllt',
   missing: 'Fehlt',
   facts: 'Was bekannt war',
   factNames: {
