@@ -4,7 +4,7 @@ import { Random } from '../support/random.js';
 
 describe('A long JSON text that is parsed in slices', () => {
   it('is what the parser makes of it, or no JSON where it is none', async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const chance = new Random(20);
     const below = (end: number) => chance.whole(0, end - 1);
     const pick = <T>(choices: readonly T[]): T => chance.oneOf(choices);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { AnchorStudy, DAY, Person, Stage } from '../anchor/stage.js';
+import { atRest } from '../security/foreign/content.js';
 import { document as contract } from '../support/contract.js';
 import { Http, leastFile, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose, Role } from '../support/http.js';
@@ -278,7 +279,7 @@ describe('Role × endpoint × study × site, for every operation of the contract
 
   it('of another study nothing is seen, by whatever name, and nothing is changed', async () => {
     await person.settled();
-    const before = await content();
+    const before = await atRest(stage, study.id, content);
     const faults: string[] = [];
     for (const operation of operations) {
       for (const [role, http] of other) {
@@ -324,7 +325,7 @@ describe('Role × endpoint × study × site, for every operation of the contract
 
   it('of another site of the study no participant is seen or changed', async () => {
     await person.settled();
-    const before = await content();
+    const before = await atRest(stage, study.id, content);
     const faults: string[] = [];
     const aboutPeople = [
       'participant_id',

@@ -6,7 +6,7 @@ import { imported } from '../data/stage.js';
 const PASSWORD = 'a long pass phrase 42';
 
 describe('Names and codes that people type', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let http: Http;
   let study: Loose;
   let battery: Loose;

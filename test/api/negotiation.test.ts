@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { deprecation } from '../../api/http/conventions/deprecation.js';
 import { startApi } from '../support/api-process.js';
 import { whole } from '../support/contract.js';
-import { Http, admin } from '../support/http.js';
+import { Http, admin, unique } from '../support/http.js';
 
 /** An answer as it comes over the wire: nothing is decompressed. */
 async function wire(
@@ -76,14 +76,15 @@ describe('What client and service agree on', () => {
   describe('Accept', () => {
     for (const accept of ['application/xml', 'image/png, text/plain;q=0.5', 'application/json;q=0']) {
       it(`${accept} is 406 before anything is done`, async () => {
+        const never = unique('never');
         const answer = await http.send(
           'POST',
           '/api/studies',
-          { study_code: 'never', study_name: 'never' },
+          { study_code: never, study_name: never },
           { headers: { Accept: accept } },
         );
         expect([answer.status, answer.body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE']);
-        expect((await http.expect(200, 'GET', '/api/studies?search=never')).total).to.equal(0);
+        expect((await http.expect(200, 'GET', `/api/studies?search=${never}`)).total).to.equal(0);
       });
     }
     for (const accept of ['*/*', 'application/*', 'application/json, text/html;q=0.9', 'text/html, */*;q=0.1']) {

@@ -16,6 +16,7 @@ describe('An answer is of one moment', function () {
     study = await stage.study(FINAL_AT_ONCE, { days: [0, 30] });
     person = await study.person();
     expect((await person.set(DAY)).status).to.equal(200);
+    await person.settled();
   });
   after(async () => {
     await owner?.destroy();

@@ -89,6 +89,7 @@ describe('the participant’s page, in a browser', function () {
         (
           globalThis as unknown as { document: { getElementById: (id: string) => { textContent: string } } }
         ).document.getElementById('said').textContent !== '',
+      { polling: 250, timeout: 60_000 },
     );
     expect(await words(page)).not.to.include('Woche');
     expect([outside, faults]).to.deep.equal([[], []]);

@@ -261,10 +261,9 @@ describe('A participant’s own results', function results() {
     });
     const before = await seen();
     expect(before.items.map(({ session_id }) => session_id)).to.include(taken!.server_id);
+    const later = new Date(Date.parse(String(local.startedAt)) + 1_000).toISOString();
     const again = await site.bulk({
-      sessions: [
-        site.item('aside-2', { visitId: visit.id, startedAt: String(local.startedAt).replace(/\d\dZ$/, '01Z') }),
-      ],
+      sessions: [site.item('aside-2', { visitId: visit.id, startedAt: later })],
       responses: [{ id: 'aside-r2', sessionId: 'aside-2', task: 'stroop', summary: { accuracy: 0.25 }, trials: [] }],
     });
     const beside = again.results[0]!;

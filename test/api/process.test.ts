@@ -51,7 +51,9 @@ describe('The API process', function suite() {
   it('on SIGTERM finishes what runs, takes nothing new, and exits with 0', async () => {
     const api = await startApi();
     const root = await admin(api.url);
-    // Few enough to be done within the seconds that a stop waits, on a machine that does much else.
+    // A connection of its own for each is there before: one that is still being made would be refused. Few enough to be
+    // done within the seconds that a stop waits, on a machine that does much else.
+    await Promise.all(Array.from({ length: 6 }, () => root.get('/api/health')));
     const running = Array.from({ length: 6 }, () =>
       root.post('/api/auth/register', {
         email: `${unique()}@example.org`,

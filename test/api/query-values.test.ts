@@ -38,7 +38,7 @@ const reads = Object.entries(paths).flatMap(([path, { get }]) =>
 );
 
 describe('An empty value in a query', function suite() {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let http: Http, study: string;
   before(async () => {
     http = await admin();

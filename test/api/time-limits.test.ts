@@ -240,7 +240,6 @@ describe('What bounds a request’s time', function suite() {
       impatience.abort();
       expect(await Promise.all(gone)).to.deep.equal(Array(POOL).fill('gone'));
       await until(async () => (await waiting()) === 0, {
-        timeout: WAIT * 1000 + 5_000,
         what: 'nobody to wait any more, though the row is still locked',
       });
       expect((await http.get('/api/studies')).status).to.equal(200);

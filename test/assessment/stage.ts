@@ -74,8 +74,8 @@ export class Site {
     return newParticipant(this.http, this.study.id, fields);
   }
 
-  /** A visit by hand, open from `open` to `close` days from today. */
-  visit(fields: Record<string, unknown> = {}, [open, close] = [0, 0]): Promise<Loose> {
+  /** A visit by hand, open from `open` to `close` days from today: unless told else, a day that ends closes none. */
+  visit(fields: Record<string, unknown> = {}, [open, close] = [0, 1]): Promise<Loose> {
     return this.http.expect(201, 'POST', '/api/schedules/visits', {
       participant_id: this.participant.id,
       name: 'A visit',

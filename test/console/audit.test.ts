@@ -74,7 +74,10 @@ describe('the console’s pages of the audit log', function () {
     expect(at).to.match(/\/console\/audit\/verifications\/[0-9a-f-]{36}$/);
     await page.goto(`${browser.base}/console/inbox`);
     await page.goto(`${browser.base}${at}`);
-    await page.waitForFunction(`document.querySelector('#verification')?.textContent.includes('Every record holds')`);
+    await page.waitForFunction(`document.querySelector('#verification')?.textContent.includes('Every record holds')`, {
+      polling: 250,
+      timeout: 60_000,
+    });
     expect(await axe(page)).to.deep.equal([]);
     const { body } = await stage.admin.get(`/api/audit-verifications/${at.split('/').at(-1)}`);
     expect(body.status).to.equal('completed');

@@ -15,6 +15,9 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 /** The rules that look at colours: the themes differ in nothing else (test/lint/themes.test.ts). */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
+/** Twice what is usual: how fast a page is, a benchmark says. */
+const PATIENCE_MS = 60_000;
+
 export interface OpenOptions {
   /** Default: a page as wide as a desk’s. */
   viewport?: { width: number; height: number };
@@ -43,6 +46,7 @@ export class ConsoleBrowser {
   /** A page of a browser of its own: no cookies but its own. Faults of its scripts and of the policy fail the test. */
   async page({ viewport = DESKTOP, theme = 'light', javascript = true, language = 'en' }: OpenOptions = {}) {
     const page = await (await this.browser.createBrowserContext()).newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     await page.setViewport(viewport);
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
     await page.setJavaScriptEnabled(javascript);

@@ -55,6 +55,7 @@ describe('the console’s page of a capture system', function () {
     await page.goto(`${browser.base}/console/capture/${study.id}`);
     // The page is not opened again: the part asks for itself.
     await page.waitForFunction(`document.querySelector('#sync-progress')?.innerText.includes('The sync is done.')`, {
+      polling: 250,
       timeout: 60_000,
     });
     expect(await textOf(page, '#sync-progress')).to.include('3 records: 2 enrolled, 1 failed');

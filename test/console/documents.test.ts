@@ -57,7 +57,7 @@ describe('documents of the console', function () {
       await page.goto(`${browser.base}/console/inbox`);
       await page.goto(`${browser.base}${LIST}`);
       // The list asks for itself again.
-      await page.waitForFunction(`document.querySelector('#documents a[download]')`, { timeout: 90_000 });
+      await page.waitForFunction(`document.querySelector('#documents a[download]')`, { polling: 250, timeout: 90_000 });
       expect(await textOf(page, '#documents')).to.include('Ready');
       expect(await axe(page)).to.deep.equal([]);
       await submit(page, '#documents th a');
@@ -82,7 +82,9 @@ describe('documents of the console', function () {
     const filter = { from: '2026-01-01', to: '2026-02-01', page_size: 'letter' };
     const [first, second] = [await order(visitor, study, filter), await order(visitor, study, filter)];
     const [row] = (
-      await sql.query<{ status: string }>('select status from report_documents where study_id = $1', [study])
+      await sql.query<{ status: string }>('select status from report_documents where id = $1', [
+        first.split('/').at(-1),
+      ])
     ).rows;
     expect(first === second || row!.status === 'completed').to.equal(true);
     const { text } = await visitor.get(first);
@@ -165,11 +167,14 @@ describe('documents of the console', function () {
     const { study, userId: id, visitor } = await reader();
     const { rows } = await sql.query<{ id: string }>(
       `insert into report_documents (study_id, requested_by_id, request_id, question, status, progress, attempt, taken_until)
-       values ($1, $2, 'left-behind', '{"page_size":"a4","language":"en"}', 'running', 0.4, 1, clock_timestamp() - interval '1 minute') returning id`,
+       values ($1, $2, 'left-behind', '{"page_size":"a4","language":"en"}', 'running', 0.4, 1, clock_timestamp() + interval '1 hour') returning id`,
       [study, id],
     );
     const at = `${LIST}/${rows[0]!.id}`;
     expect((await visitor.get(at)).text).to.include('Drawing, 40 %');
+    await sql.query(`update report_documents set taken_until = clock_timestamp() - interval '1 minute' where id = $1`, [
+      rows[0]!.id,
+    ]);
     await says(visitor, at, READY);
   });
 });

@@ -50,10 +50,10 @@ describe('every form of the console', function () {
   const entered = async (email: string): Promise<Visitor> => {
     return Visitor.of(stage.run.api, email);
   };
-  /** What was done in the study; that something was refused is written down as well. */
+  /** What people did in the study; that something was refused is written down as well. */
   const changes = () =>
     stage.sql<{ action: string }>(
-      `select action from audit_log where study_id = ? and action !~ '(denied|refused)' order by seq`,
+      `select action from audit_log where study_id = ? and user_id is not null and action !~ '(denied|refused)' order by seq`,
       [one.study.id],
     );
   const typed = (token: string) => ({

@@ -48,7 +48,7 @@ const uploading = [
 ];
 
 describe('the frame of the console', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let base: string;
   before(async () => {
     base = (await service()).api;

@@ -141,7 +141,7 @@ describe('the console’s import of participants', function () {
         const { text: now } = await visitor.get(`${page}/progress`);
         return now.includes('12000') && now.includes('Done') ? now : undefined;
       },
-      { what: 'the import to be over' },
+      { timeout: 120_000, what: 'the import to be over' },
     );
     expect(whole).not.to.include('hx-get').and.not.to.include('<html');
     const foreign = await at.study();

@@ -92,7 +92,7 @@ describe('the console’s inbox', function () {
       expect(new URL(page.url()).searchParams.get('kind')).to.equal('push');
       await page.waitForFunction(
         `document.getElementById('outcome').innerText.includes('The results are in the capture system.')`,
-        { timeout: 60_000 },
+        { polling: 250, timeout: 60_000 },
       );
       await of.synced(session);
     } finally {

@@ -130,7 +130,10 @@ describe('every page of the console on a narrow screen', function () {
     ]) {
       await page.goto(`${browser.base}${path}`);
       // Where the counts of the menu are not known with the page, it asks for them once.
-      await page.waitForFunction(`document.querySelector('#menu')?.getAttribute('hx-trigger') === 'every 60s'`);
+      await page.waitForFunction(`document.querySelector('#menu')?.getAttribute('hx-trigger') === 'every 60s'`, {
+        polling: 250,
+        timeout: 60_000,
+      });
       const lines =
         (await page.evaluate(`[...document.querySelectorAll('#menu ul, .tabs ul, .subpages')].map((line) => {
         const entries = [...line.querySelectorAll('a')];

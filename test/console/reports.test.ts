@@ -83,7 +83,7 @@ describe('the console’s page of reports', function () {
     await signIn(page, reader.email);
     /** The colour in the corner of the first plot, and the page's behind it. */
     const colors = async (): Promise<unknown> => {
-      await page.waitForFunction(`document.querySelector('.plot img').complete`);
+      await page.waitForFunction(`document.querySelector('.plot img').complete`, { polling: 250, timeout: 60_000 });
       return page.evaluate(`(async () => {
         const plot = document.querySelector('.plot img');
         await plot.decode();

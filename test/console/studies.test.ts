@@ -110,6 +110,7 @@ describe('the console’s pages of studies', function () {
     await submit(page, 'button[value=save]');
     expect(page.url()).to.match(/\/changes\/policy-2$/);
     await page.waitForFunction(`document.querySelector('main').innerText.includes('The change is carried out.')`, {
+      polling: 250,
       timeout: 60_000,
     });
     expect(await axe(page)).to.deep.equal([]);
@@ -212,7 +213,7 @@ describe('the console’s pages of studies', function () {
     const done = () =>
       page.waitForFunction(
         `/The change is carried out|This change is done/.test(document.querySelector('main').innerText)`,
-        { timeout: 60_000 },
+        { polling: 250, timeout: 60_000 },
       );
     await done();
     const window = async () =>

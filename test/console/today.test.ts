@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Site, day } from '../assessment/stage.js';
+import { whileTheDayLasts } from '../reports/world.js';
 import { admin, newParticipant, unique, user } from '../support/http.js';
 import type { Http, Loose, Role } from '../support/http.js';
 import { enterPortal } from '../support/portal.js';
@@ -17,6 +18,7 @@ describe('the console’s visits of today', function () {
     browser = await ConsoleBrowser.start();
   });
   after(() => browser?.close());
+  beforeEach(whileTheDayLasts);
 
   const staffOf = async (study: string, role: Role = 'coordinator'): Promise<Named> =>
     user(await admin(), role, { study_ids: [study] });

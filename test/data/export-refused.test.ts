@@ -8,7 +8,7 @@ import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 
 describe('An export that cannot be', function suite() {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let http: Http, study: string, database: pg.Client;
   before(async () => {
     http = await admin();

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { expect } from 'chai';
 import { admin, newStudy } from '../support/http.js';
-import type { Http } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Site, day, trials } from '../assessment/stage.js';
 
@@ -15,6 +15,7 @@ describe('A wide export of task summaries', function () {
   this.timeout(120_000);
   let http: Http;
   let site: Site;
+  let visit: Loose;
   before(async () => {
     http = await admin();
     site = await Site.open({ timezone: 'UTC' }, http);
@@ -24,7 +25,7 @@ describe('A wide export of task summaries', function () {
       name: 'Week 0',
       target_day: 0,
     });
-    const visit = await site.visit({ name: 'by hand' });
+    visit = await site.visit({ name: 'by hand' });
     for (const [at, task_summaries] of SUMMARIES.entries()) {
       const id = await site.session({ visit_id: at === 0 ? visit.id : null });
       const answer = await site.submit(id, { task_summaries });
@@ -48,7 +49,7 @@ describe('A wide export of task summaries', function () {
       participant_code: site.participant.participant_code,
       visit_name: 'by hand',
       window_code: null,
-      target_date: day(),
+      target_date: visit.target_date,
       'stroop.mean_rt': 512.25,
       'stroop.accuracy': 0.875,
       'n_back.d_prime': 2.5,

@@ -9,6 +9,7 @@ import { datasetNames, datasetOf } from '../../db/exports/datasets.js';
 import { copySql } from '../../db/exports/statement.js';
 import { download } from '../support/download.js';
 import { unzipped } from '../support/archive.js';
+import { whileTheDayLasts } from '../reports/world.js';
 import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -87,6 +88,7 @@ describe('Exports', () => {
   });
 
   it('visits and sessions say what the reports say of them, whatever is stored', async () => {
+    await whileTheDayLasts();
     const site = await Site.open({ timezone: 'UTC' }, http);
     const [moved, passed] = [
       await site.visit({ name: 'moved' }, [-10, -8]),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { contentHash } from '../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { unique } from '../support/http.js';
-import { World, people } from '../reports/world.js';
+import { World, people, whileTheDayLasts } from '../reports/world.js';
 import type { PersonGiven } from '../reports/world.js';
 
 type Row = Record<string, string | number | boolean | null>;
@@ -24,6 +24,7 @@ describe('Data out of any study', function () {
   const ofAny = (claim: (world: World) => Promise<void>) =>
     fc.assert(
       fc.asyncProperty(people, async (given: PersonGiven[]) => {
+        await whileTheDayLasts();
         const world = await World.open();
         try {
           await world.add(given);

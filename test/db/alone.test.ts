@@ -7,7 +7,7 @@ import { service } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
 
 describe('work that one process at a time is at', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let one: Database, another: Database;
   before(async () => {
     const { database_url: url } = await service();

@@ -7,7 +7,7 @@ import { service } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
 
 describe('a transaction that waits for what asks the database nothing', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let database: Database, owner: Database;
   before(async () => {
     const { database_url } = await service();

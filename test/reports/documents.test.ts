@@ -202,7 +202,7 @@ describe('The browser that prints', function () {
         } catch (fault) {
           if ((fault as NodeJS.ErrnoException).code !== 'ESRCH') throw fault;
         }
-      await until(async () => (await print()) === 200, { timeout: 40_000, what: 'a new browser' });
+      await until(async () => (await print()) === 200, { timeout: 120_000, what: 'a new browser' });
       const last = await browsers(api.pid);
       expect(await api.stop()).to.equal(0);
       await until(() => last.every(({ pid }) => gone(pid)), { what: 'the browser to be gone' });
@@ -229,9 +229,11 @@ describe('The browser that prints', function () {
         expect(await printing).to.equal(200);
         return seen.some((now) => now.every((priority) => priority > 0));
       };
-      await until(gaveWay, { what: 'a document whose threads all give way' }).catch((fault: Error) => {
-        throw new Error(`${fault.message}; priorities: ${JSON.stringify(seen.slice(-5))}`);
-      });
+      await until(gaveWay, { timeout: 120_000, what: 'a document whose threads all give way' }).catch(
+        (fault: Error) => {
+          throw new Error(`${fault.message}; priorities: ${JSON.stringify(seen.slice(-5))}`);
+        },
+      );
       const left = await browsers(api.pid);
       expect(left.length).to.be.greaterThan(0);
       await api.kill();

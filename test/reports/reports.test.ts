@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Site } from '../assessment/stage.js';
 import { Http, admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-import { STUDY_REPORTS } from './world.js';
+import { STUDY_REPORTS, whileTheDayLasts } from './world.js';
 
 describe('Reports', function () {
   let root: Http;
@@ -117,6 +117,7 @@ describe('Reports', function () {
       email: 'ada@example.org',
       date_of_birth: '1950-01-02',
     });
+    await whileTheDayLasts();
     const today = new Date().toISOString().slice(0, 10);
     await http.expect(200, 'POST', `/api/studies/${site.study.id}/participants/${person.id}/anchor-date`, {
       enrollment_date: today,

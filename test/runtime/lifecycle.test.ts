@@ -33,7 +33,7 @@ const retentionDays = async (run: RunJson): Promise<number> => {
 const runs = (pid: number | undefined) => pid !== undefined && identify(pid) !== undefined;
 
 describe('a service that runs, is stopped or killed', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let service: Service;
   before(async () => {
     service = await startService();

@@ -114,8 +114,8 @@ describe('Accounts under attack', () => {
         undefined,
         again(goodPassword),
       );
-      const shown = generateSync({ secret: setup.secret });
-      await one.expect(200, 'POST', '/api/auth/mfa/verify', { code: shown });
+      const shown = () => generateSync({ secret: setup.secret });
+      await one.expect(200, 'POST', '/api/auth/mfa/verify', { code: shown() });
       await told(one.email, 'A second factor was turned on');
       const entered = await nobody.expect<Entered>(200, 'POST', '/api/auth/login', {
         email: one.email,
@@ -126,7 +126,7 @@ describe('Accounts under attack', () => {
         recovery_code: setup.recovery_codes[0],
       });
       expect((await told(one.email, 'A recovery code was used')).text).to.include('127.0.0.1');
-      await one.expect(204, 'POST', '/api/auth/mfa/disable', { code: shown });
+      await one.expect(204, 'POST', '/api/auth/mfa/disable', { code: shown() });
       await told(one.email, 'Your second factor was turned off');
     });
 

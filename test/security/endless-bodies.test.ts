@@ -8,7 +8,7 @@ import type { Http, Loose } from '../support/http.js';
 
 const MEGABYTE = 1024 * 1024;
 /** How long an answer may take while its request goes on: far less than a body may take to arrive. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 describe('A body without a length is refused as soon as it is too long', () => {
   let api: ApiProcess, admin: Http, study: Loose;

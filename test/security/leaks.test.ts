@@ -314,6 +314,7 @@ describe('What a service leaves behind', function leaks() {
       timeout: 60_000,
       what: 'all messages to be delivered',
     });
+    await until(() => receiver.received.length > 0, { what: 'an event to be received' });
     for (const [template, methods] of Object.entries(document.paths)) {
       if (!methods.get || /\/(download|pdf|summary|plots)/.test(template)) continue;
       const path = template.replaceAll(

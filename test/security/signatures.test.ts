@@ -137,7 +137,7 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
     const { text } = readPdf(Buffer.from(await answer.arrayBuffer()));
     for (const said of ['Signatures', 'PRINTED', 'A investigator', 'reviewed by me', 'password'])
       expect(text).to.include(said);
-  }).timeout(60_000);
+  });
 
   it('in the body too, and by a code of the second factor, which is good once', async () => {
     const one = await draft();

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { NODE_OPTIONS } from '../../scripts/runtime/node-part.js';
+import { reservePorts } from '../../scripts/runtime/ports.js';
 import { root, testEnvironment } from './environment.js';
 import { compiled } from './program.js';
 import { service } from './service.js';
@@ -83,12 +82,9 @@ export async function failedApi(overrides: Record<string, string>): Promise<{ co
   return { code, output: output() };
 }
 
-/** A port that nobody listens on. */
+/** A port that nobody listens on, and that no outgoing connection is given either. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  const { free } = await reservePorts('127.0.0.1', { free: 'auto' });
+  await free.release();
+  return free.port;
 }

@@ -40,20 +40,25 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
       },
       { what: `spans ${names.join()}` },
     );
-  /** Every span but the first hangs on another one of its trace. */
-  const hangTogether = (trace: string): void => {
-    const all = collector.of(trace),
-      ids = new Set(all.map(({ id }) => id));
-    const loose = all.filter(
-      ({ parent }) => parent !== '00f067aa0ba902b7' && !(parent !== undefined && ids.has(parent)),
+  /** Every span but the first hangs on another one of its trace, which may be sent after it. */
+  const hangTogether = (trace: string): Promise<boolean> =>
+    until(
+      () => {
+        const all = collector.of(trace),
+          ids = new Set(all.map(({ id }) => id));
+        const loose = all.filter(
+          ({ parent }) => parent !== '00f067aa0ba902b7' && !(parent !== undefined && ids.has(parent)),
+        );
+        // A workflow's own span ends with the workflow.
+        expect(
+          loose
+            .filter(({ name }) => !/^(HandleUpdate|HandleSignal|StartActivity|RunActivity|ValidateUpdate)/.test(name))
+            .map(({ name }) => name),
+        ).to.deep.equal([]);
+        return true;
+      },
+      { what: 'every span to hang on another' },
     );
-    // A workflow's own span ends with the workflow.
-    expect(
-      loose
-        .filter(({ name }) => !/^(HandleUpdate|HandleSignal|StartActivity|RunActivity|ValidateUpdate)/.test(name))
-        .map(({ name }) => name),
-    ).to.deep.equal([]);
-  };
 
   it('one leads from the caller’s through request and update to workflow and activity', async () => {
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -75,7 +80,7 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
     expect(request!.attributes).to.include({ 'http.request.method': 'POST', 'http.response.status_code': 200 });
     expect(update).to.include({ parent: request!.id, part: 'api' });
     expect(activity).to.include({ part: 'worker' });
-    hangTogether(trace);
+    await hangTogether(trace);
   });
 
   it('one leads over a committed message to the workflow that it wakes', async () => {
@@ -127,7 +132,7 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
         expect(start).to.include({ parent: request!.id, part: 'worker' });
         expect(run).to.include({ parent: start!.id, part: 'worker' });
         expect(activity!.part).to.equal('worker');
-        hangTogether(trace);
+        await hangTogether(trace);
       }
       await spans(traces[0], /^StartWorkflow:participantAnchor$/, /^RunActivity:applyAnchorCommand$/);
       expect(

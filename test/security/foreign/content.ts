@@ -1,4 +1,5 @@
 import type { Stage } from '../../anchor/stage.js';
+import { runSchedule } from '../../assessment/stage.js';
 import { until } from '../../support/until.js';
 
 /**
@@ -57,18 +58,50 @@ export async function contentOf(
   return digests;
 }
 
-/** The digest, once nothing of it changes any more by the work that goes on behind the requests. */
-export async function restingContent(stage: Stage, column: 'study_id' | 'participant_id', id: string) {
+/** The visits of a study are moved by the calendar every hour: once they are where today has them, they stay there. */
+const calendarIsDone = async (stage: Stage, study: string): Promise<boolean> =>
+  (
+    await stage.sql(
+      `select v.id from scheduled_visits v join participants p on p.id = v.participant_id and p.status = 'enrolled'
+       join studies s on s.id = v.study_id left join sites t on t.id = p.site_id
+       cross join lateral (select (now() at time zone coalesce(t.timezone, s.timezone))::date as today) z
+       where v.study_id = ? and ((v.status = 'scheduled' and v.window_open <= z.today) or (v.status = 'open' and v.window_close < z.today))`,
+      [study],
+    )
+  ).length === 0;
+
+const nothingIsUnderWay = async (stage: Stage, study: string): Promise<boolean> =>
+  (
+    await stage.sql(
+      `select id from exports where study_id = :study and status in ('pending', 'running')
+       union all select id from simulations where study_id = :study and status in ('pending', 'running')`,
+      { study },
+    )
+  ).length === 0;
+
+/** What `look` answers, once nothing of it changes any more by the work that goes on behind the requests. */
+export async function atRest<T>(stage: Stage, study: string, look: () => Promise<T>): Promise<T & {}> {
+  await until(() => nothingIsUnderWay(stage, study), { what: 'exports and simulations to end' });
+  await runSchedule('update_visit_statuses', () => calendarIsDone(stage, study), 'the calendar to be followed');
   let before = '';
-  return until(
+  return until<T | undefined>(
     async () => {
-      const now = await contentOf(stage, column, id);
+      const now = await look();
       const same = JSON.stringify(now) === before;
       before = JSON.stringify(now);
       return same ? now : undefined;
     },
     { interval: 2_000, timeout: 90_000, what: 'the study to come to rest' },
   );
+}
+
+/** The digest at rest. */
+export async function restingContent(stage: Stage, column: 'study_id' | 'participant_id', id: string) {
+  const study =
+    column === 'study_id'
+      ? id
+      : (await stage.sql<{ study_id: string }>('select study_id from participants where id = ?', [id]))[0]!.study_id;
+  return atRest(stage, study, () => contentOf(stage, column, id));
 }
 
 /** Every uuid by which something of a study or participant is known. */
