@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY } from '../anchor/stage.js';
 import { newParticipant, newStudy } from '../support/http.js';
+import { asMuchAs } from '../support/in-full.js';
 import type { Http } from '../support/http.js';
 
 const CLIENTS = 6;
 const ATTEMPTS = 3;
+/**
+ * Between two requests of a client. Together they ask a hundred times a second at most, and the processors are free for
+ * those that start; in the long form they take all that there is.
+ */
+const PAUSE_MS = asMuchAs(50, 0);
 const FINAL_AT_ONCE = {
   prerequisites: { require_consent_signed: false },
   sources: [{ type: 'manual_entry', priority: 1, is_active: true }],
 };
 
-/** Clients of one study that ask all the time, while processes are ended and started again as a deployment does it. */
+/** Clients of one study that ask one request after another, while processes are ended and started again as a deployment does it. */
 export class Traffic {
   requests = 0;
   /** Sent again because their connection was closed. */
@@ -59,6 +65,7 @@ export class Traffic {
    */
   private async send(method: string, path: string, body: unknown, key: string) {
     this.requests += 1;
+    await sleep(PAUSE_MS);
     // Each connection that the client keeps may have been closed.
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       try {
