@@ -3,7 +3,7 @@ import { overrideDecision, sourcesChanged } from '../../workflows/contract.js';
 import { addDays } from '../../workflows/domain/util/dates.js';
 import { until } from '../support/service.js';
 import { brokenInvariants } from './invariants.js';
-import { DAY, Stage } from './stage.js';
+import { DAY, Stage, patiently } from './stage.js';
 import type { AnchorStudy } from './stage.js';
 
 const WRITERS = 200;
@@ -24,15 +24,6 @@ describe('two hundred writers on one participant at once', function () {
     );
   });
   after(() => stage.close());
-
-  /** 503 says: not now, send it again; with its key it happens once. */
-  const patiently = async (send: () => Promise<{ status: number }>): Promise<number> => {
-    for (;;) {
-      const { status } = await send();
-      if (status !== 503) return status;
-      await new Promise((resolve) => setTimeout(resolve, 500));
-    }
-  };
 
   it('proposals alone: every one is in the history, in one line, and the last one counts', async () => {
     const person = await study.person();

@@ -71,10 +71,15 @@ describe('a participant’s workflow over many runs', function () {
     expect(Math.max(...runs, now.historyLength)).to.be.below(260);
     expect(now.taskTimeout).to.equal(before.taskTimeout);
     // Temporal gives the summary and the static details of the first run to no other.
-    const shown = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
-    expect(shown.currentDetails)
-      .to.include(`anchor date of one participant, study ${study.id}`)
-      .and.include('(version ');
+    // A run that has just begun knows no version before its first look at the database.
+    const shown = await until(
+      async () => {
+        const { currentDetails } = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+        return currentDetails.includes('(version ') && currentDetails;
+      },
+      { what: 'the run to show the version' },
+    );
+    expect(shown).to.include(`anchor date of one participant, study ${study.id}`);
     expect(now.typedSearchAttributes.getAll()).to.have.deep.members(before.typedSearchAttributes.getAll());
     expect((await person.history()).map((h) => h.anchor_version)).to.deep.equal([2]);
     expect(await brokenInvariants(stage, study.id)).to.deep.equal([]);

@@ -18,22 +18,11 @@ describe('A change of the plan after an override that left the schedule as it wa
     const other = await study.person();
     for (const person of [left, other]) await person.set(DAY);
     // The windows themselves are a change: it has gone through before the override leaves the schedule behind.
-    await changesThrough(study);
+    await study.settled();
     expect((await left.override(LATER, undefined, { regenerate_schedule: false })).status).to.equal(200);
     expect((await other.override(LATER)).status).to.equal(200);
   });
   after(() => stage.close());
-  const changesThrough = ({ id }: AnchorStudy) =>
-    until(
-      async () => {
-        const [open] = await stage.sql<{ n: number }>(
-          `select (select count(*) from open_study_changes where study_id = :id) + (select count(*) from outbox where study_id = :id and topic = 'study-changed') as n`,
-          { id },
-        );
-        return open!.n === 0;
-      },
-      { what: 'the changes of the plan to have gone through' },
-    );
 
   it('the dry run of a policy says beforehand whose visits all move', async () => {
     const run = await stage.admin.expect(
@@ -65,7 +54,7 @@ describe('A change of the plan after an override that left the schedule as it wa
     const own = await stage.study(policy);
     const people = await Promise.all([own.person(), own.person()]);
     for (const person of people) await person.set(DAY);
-    await changesThrough(own);
+    await own.settled();
     // Both are of one piece of the walk, which takes them in the order of their ids and waits for the first.
     const [first, second] = people.sort((a, b) => (a.id < b.id ? -1 : 1)) as [Person, Person];
     await stage.holding('select 1 from anchor_dates where participant_id = ? for update', [first.id], async () => {
@@ -82,7 +71,7 @@ describe('A change of the plan after an override that left the schedule as it wa
       const overridden = await second.override(LATER, undefined, { regenerate_schedule: false });
       expect(overridden.status).to.equal(200);
     });
-    await changesThrough(own);
+    await own.settled();
     for (const person of [first, second]) {
       const current = (await person.versions()).find((version) => version.is_current)!;
       expect([current.version_number, current.anchor_date_used]).to.deep.equal([2, DAY]);
@@ -122,7 +111,7 @@ describe('A change of the plan after an override that left the schedule as it wa
       await person.override(date, undefined, { regenerate_schedule: false });
       expect((await change()).moved_by_earlier_override, date).to.equal(1);
       await until(async () => (await person.versions()).some((v) => v.is_current && v.anchor_date_used === date));
-      await changesThrough(study);
+      await study.settled();
     }
   });
 });

@@ -444,6 +444,10 @@ describe('the anchor policy', function () {
           .filter((p) => p !== people.left)
           .map((p) => p.settled()),
       );
+      await of.settled();
+      await until(async () => (await stage.handle(people.left!.id).describe()).status.name !== 'RUNNING', {
+        what: 'the workflow of who has left to end',
+      });
     });
 
     it('counts by what would happen, with examples, and stores nothing', async () => {

@@ -165,6 +165,7 @@ describe('simulations over HTTP', function () {
     await person.consent('2024-03-10T12:00:00Z');
     await person.becomes({ status: 'finalized' });
     await person.settled();
+    await study.settled();
     const before = await contentOf(study.id);
     expect(Object.keys(before).length).to.be.greaterThan(15);
     const body = { participants: 120, months: 9, seed: 42 };

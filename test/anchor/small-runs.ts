@@ -51,7 +51,7 @@ export async function withSmallRuns<T>(
       activities: createAnchorActivities({ database }),
     });
     return await worker.runUntil(() =>
-      work(environment, createAnchorClient(environment.client, { taskQueue, timeoutSeconds: 20 })),
+      work(environment, createAnchorClient(environment.client, { taskQueue, timeoutSeconds: 60 })),
     );
   } finally {
     await environment.teardown();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { openDatabase } from '../../db/client/knex.js';
 import { cancelProposal, participantAnchorId } from '../../workflows/contract.js';
@@ -94,6 +95,15 @@ export interface AuditView {
 
 /** A day that is long past for every rule that looks at today. */
 export const DAY = '2024-03-10';
+
+/** 503 says: not now, send it again; with its key it happens once. */
+export async function patiently(send: () => Promise<{ status: number }>): Promise<number> {
+  for (;;) {
+    const { status } = await send();
+    if (status !== 503) return status;
+    await sleep(500);
+  }
+}
 
 /** The running service as tests of anchors need it: HTTP as its admin, its database, a Temporal client of their own. */
 export class Stage {
@@ -201,6 +211,22 @@ export class AnchorStudy {
     return this.stage.sql(
       'select action, user_id, resource_id, request_id, audit_metadata from audit_log where study_id = ? and action = ? order by seq',
       [this.id, action],
+    );
+  }
+
+  /** Waits until what was changed about the study has gone through, and nothing of its participants is on its way. */
+  async settled(): Promise<void> {
+    const { stage, id } = this;
+    await until(
+      async () => {
+        const [open] = await stage.sql<{ n: number }>(
+          `select (select count(*) from open_study_changes where study_id = :id)
+             + (select count(*) from outbox where study_id = :id and topic not in ('notification', 'user-link')) as n`,
+          { id },
+        );
+        return open!.n === 0;
+      },
+      { what: 'the changes of the study to have gone through' },
     );
   }
 

@@ -1,25 +1,16 @@
 import { expect } from 'chai';
-import { startApi } from '../support/api-process.js';
-import type { ApiProcess } from '../support/api-process.js';
-import { admin } from '../support/http.js';
-import { until } from '../support/service.js';
-import { HOUR, Site, instant, trials } from './stage.js';
+import { HOUR, Site, endTimeOf, instant, trials } from './stage.js';
 
 /** A session that began on line and ended while its device was off line. */
 describe('Offline sync of a session that the server began', () => {
-  let api: ApiProcess;
-  before(async () => {
-    api = await startApi({ ASSESSMENT_SESSION_MINUTES: '0.02' });
-  });
-  after(() => api.stop());
-
   const expired = async () => {
-    const site = await Site.open({}, await admin(api.url));
+    const site = await Site.open();
     const visit = await site.visit();
     const id = await site.session();
     const sent = { task_summaries: { flanker: { accuracy: 1 } }, raw_trials: trials('flanker', 2) };
     expect((await site.submit(id, sent)).status).to.equal(200);
-    await until(async () => (await site.see(id)).status === 'expired');
+    await endTimeOf(id);
+    expect((await site.see(id)).status).to.equal('expired');
     const item = (fields: Record<string, unknown> = {}) => site.item(id, { startedAt: instant(-60_000), ...fields });
     return { site, visit, id, sent, item };
   };

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { startApi } from '../support/api-process.js';
 import { Http, admin, newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-import { until } from '../support/service.js';
-import { Site, day, runSchedule, trials } from './stage.js';
+import { Site, day, endTimeOf, runSchedule, trials } from './stage.js';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
@@ -478,12 +477,15 @@ describe('Assessment sessions', () => {
 
   describe('expiry', () => {
     it('shuts a session whose time is up, at once for callers and by the sweep in the record', async function () {
-      const api = await startApi({ ASSESSMENT_SESSION_MINUTES: '0.02' });
+      const api = await startApi({ ASSESSMENT_SESSION_MINUTES: '3' });
       try {
         const short = await Site.open({}, await admin(api.url));
-        const id = await short.session();
+        const { sessionId: id, expiresAt } = (await short.start()).body;
+        const { started_at } = await short.see(id);
+        expect(Date.parse(expiresAt) - Date.parse(started_at as string)).to.be.closeTo(3 * 60_000, 10_000);
         await short.submit(id, { task_summaries: { stroop: { accuracy: 1 } } });
-        await until(async () => (await short.see(id)).status === 'expired');
+        await endTimeOf(id);
+        expect((await short.see(id)).status).to.equal('expired');
         const late = await short.submit(id, { task_summaries: { flanker: { accuracy: 1 } } });
         expect([late.status, late.body.code]).to.deep.equal([401, 'SESSION_EXPIRED']);
         expect((await short.end(id)).body.code).to.equal('SESSION_EXPIRED');

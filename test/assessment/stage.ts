@@ -1,4 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
+import type { ScheduleHandle } from '@temporalio/client';
+import { seesEverything } from '../support/everything.js';
 import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import { Http } from '../support/http.js';
 import type { Answer, Loose } from '../support/http.js';
@@ -162,19 +164,34 @@ export class Site {
   }
 }
 
-const ASK_AGAIN_MS = 5_000;
-/** Runs a Temporal Schedule of the shared service now, and waits for what it does. */
-export async function runSchedule<T>(id: string, look: () => Promise<T>, what: string): Promise<NonNullable<T>> {
+/** The time of a session that goes on is over now: nobody has to be quick, or to wait for it. */
+export async function endTimeOf(sessionId: string): Promise<void> {
+  const database = await seesEverything();
+  try {
+    await database.query(`update assessment_sessions set expires_at = clock_timestamp() where id = $1`, [sessionId]);
+  } finally {
+    await database.end();
+  }
+}
+
+async function withSchedule<T>(id: string, work: (handle: ScheduleHandle) => Promise<T>): Promise<T> {
   const run = await service();
   const connection = await Connection.connect({ address: run.temporal });
   try {
-    const handle = new Client({
-      connection,
-      namespace: run.temporal_namespace,
-      ...readingSealed(run),
-    }).schedule.getHandle(id);
+    return await work(
+      new Client({ connection, namespace: run.temporal_namespace, ...readingSealed(run) }).schedule.getHandle(id),
+    );
+  } finally {
+    await connection.close();
+  }
+}
+
+const ASK_AGAIN_MS = 5_000;
+/** Runs a Temporal Schedule of the shared service now, and waits for what it does. */
+export const runSchedule = <T>(id: string, look: () => Promise<T>, what: string): Promise<NonNullable<T>> =>
+  withSchedule(id, (handle) => {
     let askedAt = -Infinity;
-    return await until(
+    return until(
       async () => {
         // A run that is under way may have looked already: ours comes after it. A run is named by its second: one that
         // is asked for in the second of another is left out, and is asked for again.
@@ -186,7 +203,22 @@ export async function runSchedule<T>(id: string, look: () => Promise<T>, what: s
       },
       { what },
     );
-  } finally {
-    await connection.close();
-  }
-}
+  });
+
+/** Works while a Temporal Schedule of the shared service does nothing, neither by its time nor from before. */
+export const withoutSchedule = <T>(id: string, work: () => Promise<T>): Promise<T> =>
+  withSchedule(id, async (handle) => {
+    await handle.pause('a test does this work itself');
+    try {
+      await until(
+        async () => {
+          const { info, raw } = await handle.describe();
+          return info.runningActions.length === 0 && Number(raw.info?.bufferSize ?? 0) === 0;
+        },
+        { what: `the last run of ${id} to end` },
+      );
+      return await work();
+    } finally {
+      await handle.unpause();
+    }
+  });

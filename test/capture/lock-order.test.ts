@@ -59,12 +59,18 @@ describe('What changes a participant at the same time never waits for each other
         )
       ).rows[0].deadlocks,
     );
-  const waiting = async (): Promise<number> =>
-    (
-      await owner.raw(
-        'select count(*)::int as n from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0',
-      )
-    ).rows[0].n;
+  /** Whoever waits for a connection of the database, or behind somebody who does; and that one itself. */
+  async function behind(holder: number): Promise<Set<number>> {
+    const { rows } = await owner.raw<{ rows: { pid: number; by: number[] }[] }>(
+      'select pid, pg_blocking_pids(pid) as by from pg_stat_activity where datname = current_database()',
+    );
+    const found = new Set([holder]);
+    for (let size = 0; size < found.size;) {
+      size = found.size;
+      for (const { pid, by } of rows) if (by.some((each) => found.has(each))) found.add(pid);
+    }
+    return found;
+  }
 
   /** Begins each while the row is held, one behind the other, then lets them go on. @returns circles that came of it */
   async function meanwhile(row: string, id: string, ...begun: (() => Promise<unknown>)[]): Promise<number> {
@@ -72,11 +78,14 @@ describe('What changes a participant at the same time never waits for each other
     const holder = await owner.transaction();
     const works: Promise<unknown>[] = [];
     try {
+      const { pid } = (await holder.raw('select pg_backend_pid() as pid')).rows[0];
       await holder.raw(row, [id]);
       for (const begin of begun) {
-        const there = await waiting();
+        const there = await behind(pid);
         works.push(begin());
-        await until(async () => (await waiting()) > there, { timeout: 30_000, what: 'the next to wait' });
+        await until(async () => [...(await behind(pid))].some((each) => !there.has(each)), {
+          what: 'the next to wait',
+        });
       }
     } finally {
       await holder.rollback();

@@ -3,8 +3,8 @@ import { until } from '../support/service.js';
 import { PushStage, QUICK } from './push-stage.js';
 import type { PushStudy } from './push-stage.js';
 
-/** Nine seconds stand for the seven days that a push is tried. What is refused is not tried again by itself. */
-const TRIED_FOR_DAYS = 0.0001,
+/** Thirteen seconds stand for the seven days that a push is tried. What is refused is not tried again by itself. */
+const TRIED_FOR_DAYS = 0.00015,
   TRIED_FOR_MS = TRIED_FOR_DAYS * 86_400_000;
 describe('pushes that do not end by themselves', () => {
   let stage: PushStage;

@@ -81,7 +81,7 @@ describe('events that are renamed, deleted and made again in the capture system'
         );
         return Number(open!.open) === 0 ? true : undefined;
       },
-      { timeout: 30_000, what: 'the study to be quiet' },
+      { what: 'the study to be quiet' },
     );
   async function complete(visit: VisitRow, participant: string, mean = 400): Promise<string> {
     const started = await stage.call<{ sessionId: string }>('POST', '/api/session/start', {
@@ -293,10 +293,7 @@ describe('events that are renamed, deleted and made again in the capture system'
           await stage.call('POST', `/api/sessions/${session}/push`);
           await until(
             async () => standing(study, person!.external_id, called.get(visit)!) === `${300 + ids.indexOf(visit)}.0`,
-            {
-              timeout: 15_000,
-              what: 'the results at their event',
-            },
+            { what: 'the results at their event' },
           );
         }
       }),

@@ -66,7 +66,7 @@ describe('an event that is renamed, or a record that is read, while something el
         );
         return Number(open!.open) === 0 ? true : undefined;
       },
-      { timeout: 30_000, what: 'the study to be quiet' },
+      { what: 'the study to be quiet' },
     );
   const visits = (participant: string) =>
     stage.sql<VisitRow>(
@@ -137,7 +137,7 @@ describe('an event that is renamed, or a record that is read, while something el
     await until(
       async () =>
         (await stage.call<{ sync_status: string }>('GET', `/api/sessions/${session}`)).body.sync_status === 'synced',
-      { timeout: 30_000, what: 'the results to arrive' },
+      { what: 'the results to arrive' },
     );
     const written = stage.simulator.control.record(Number(study.projectId), record)?.rows;
     expect(written?.find((row) => row.event === 'second_arm_1')?.values['rt_mean']).to.equal('400.0');

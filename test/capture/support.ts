@@ -254,7 +254,7 @@ export class CaptureStudy {
   }
 
   /** Waits until so many triggers are there and none of them is open; oldest first. */
-  async settled(count: number, timeout = 30_000): Promise<EventView[]> {
+  async settled(count: number, timeout = 60_000): Promise<EventView[]> {
     return until(
       async () => {
         const events = await this.events();
@@ -267,7 +267,7 @@ export class CaptureStudy {
   }
 
   participants(): Promise<ParticipantRow[]> {
-    return this.stage.sql('select * from participants where study_id = ? order by created_at', [this.id]);
+    return this.stage.sql('select * from participants where study_id = ? order by created_at, external_id', [this.id]);
   }
 
   /** The path of the anchor of the study's first participant. */
@@ -383,7 +383,7 @@ export const syncReport = async (study: CaptureStudy, id: string): Promise<SyncR
   (await study.stage.call<SyncReport>('GET', `/api/datacapture/syncs/${id}?limit=500`)).body;
 
 /** Has every record read, and waits for the end of it. */
-export async function synced(study: CaptureStudy, timeout = 60_000): Promise<SyncReport> {
+export async function synced(study: CaptureStudy, timeout = 90_000): Promise<SyncReport> {
   const started = await study.stage.call<{ status: string; sync_id: string }>(
     'POST',
     `/api/datacapture/sync/${study.id}`,

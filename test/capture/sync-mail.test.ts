@@ -23,7 +23,7 @@ describe('the mail on a failed sync', function () {
         const mails = (await stage.mailsTo(email)).filter(({ subject }) => /read|gelesen/.test(subject));
         return mails.length >= count ? mails : undefined;
       },
-      { timeout: 30_000, what: `${count} mails` },
+      { what: `${count} mails` },
     );
   /** Notifications of failed syncs of the study, oldest first. */
   const notices = (study: CaptureStudy) =>

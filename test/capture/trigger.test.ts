@@ -507,7 +507,7 @@ describe('trigger webhook: from the capture system to a schedule', function () {
             'trigger',
             event.id,
           ]);
-        await until(async () => (await waits())[0]?.attempts === 1, { what: 'the relay to have tried' });
+        await until(async () => ((await waits())[0]?.attempts ?? 0) > 0, { what: 'the relay to have tried' });
         await open.terminate('over');
       } finally {
         await temporal.close();

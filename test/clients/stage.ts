@@ -55,11 +55,11 @@ export async function input(): Promise<string> {
   const me = await user(by, 'researcher');
   const { secret } = await me.expect<{ secret: string }>(200, 'POST', '/api/auth/mfa/setup');
   const code = (steps: number) => generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + steps * 30 });
-  // The one before is good still: the present one is left for the login.
-  await me.expect(200, 'POST', '/api/auth/mfa/verify', { code: code(-1) });
+  // The next one is good already, and for a minute at least: it is left for the login.
+  await me.expect(200, 'POST', '/api/auth/mfa/verify', { code: code(0) });
   const approver = { email: `${unique('approver')}@example.org`, password: goodPassword };
   await by.expect(201, 'POST', '/api/auth/register', { ...approver, name: 'An approver', role: 'admin' });
-  return JSON.stringify({ api, email: me.email, password: goodPassword, code: code(0), approver });
+  return JSON.stringify({ api, email: me.email, password: goodPassword, code: code(1), approver });
 }
 
 /** The contract as a generator reads it: its bytes in a file. */

@@ -21,7 +21,7 @@ const shell = async (script: string): Promise<{ stdout: string; stderr: string; 
     execFile(
       'bash',
       ['-c', `set -eo pipefail\ntrap 'kill $RECEIVER 2> /dev/null || true' EXIT\n${script}`],
-      { cwd: root, env: { ...env, DATA_DIR: data_dir }, timeout: 60_000 },
+      { cwd: root, env: { ...env, DATA_DIR: data_dir }, timeout: 150_000 },
       (fault, stdout, stderr) => resolve({ stdout, stderr, code: fault?.code ?? 0 }),
     ),
   );

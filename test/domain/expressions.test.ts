@@ -200,9 +200,10 @@ describe('expressions of a policy', () => {
     const list = `[${Array.from({ length: 50 }, (_, i) => i).join(',')}]`;
     const worst = `${list}.all(a, ${list}.all(b, a + b >= 0))`;
     expect(checkExpression(worst, 'rule')).to.equal(null);
-    const began = performance.now();
+    const began = process.cpuUsage();
     run(worst);
-    expect(performance.now() - began).to.be.below(500);
+    // Of this process alone, however much else the machine does.
+    expect(process.cpuUsage(began).user).to.be.below(500_000);
   });
 });
 

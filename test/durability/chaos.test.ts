@@ -20,6 +20,7 @@ describe('Whole lives of participants while API, worker, PostgreSQL and Temporal
         apis: 1,
         workers: 1,
         chaosSeconds: asMuchAs(10, 15),
+        different: 5,
         say: (line) => lines.push(line),
       },
       async ({ ledger, faults }, stage, setting) => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../support/cluster.js';
 import type { Random } from '../support/random.js';
+import { until } from '../support/until.js';
 
 export type Kind = 'kill' | 'freeze' | 'cut' | 'hold';
 /** One thing that goes wrong: who or which link, for how long, and how long until the next. */
@@ -78,6 +79,21 @@ export class Chaos {
         this.stopping = true;
       }),
     );
+  }
+
+  /** What has gone wrong, and how often. */
+  counts(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { kind, target } of this.done) counts[`${kind} ${target}`] = (counts[`${kind} ${target}`] ?? 0) + 1;
+    return counts;
+  }
+
+  /** Waits until so many different things have gone wrong: how long each takes is the machine's. */
+  async reaches(different: number): Promise<void> {
+    await until(() => this.stopping || Object.keys(this.counts()).length >= different, {
+      timeout: 120_000,
+      what: `${different} different things to go wrong`,
+    });
   }
 
   /** Nothing more goes wrong from now on. */

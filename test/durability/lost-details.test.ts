@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { DAY, Stage } from '../anchor/stage.js';
 import { unique } from '../support/http.js';
+import type { RunJson } from '../support/service.js';
 import { until } from '../support/until.js';
 
 const LATER = '2024-03-20';
@@ -27,7 +30,9 @@ describe('The details of a message that a crash of the database took', function 
     const path = `/api/studies/${study.id}/participants/${person.id}/anchor-date/override`;
     const body = { new_enrollment_date: LATER, reason, regenerate_schedule: false };
     const headers = { 'Idempotency-Key': unique('key') };
-    const worker = stage.run.pids.worker!;
+    // Not the one of the beginning: another test may have ended that.
+    const { pids } = JSON.parse(readFileSync(join(stage.run.data_dir, 'run.json'), 'utf8')) as RunJson;
+    const worker = pids.worker!;
     let sent;
     process.kill(worker, 'SIGSTOP');
     try {

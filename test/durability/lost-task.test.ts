@@ -68,7 +68,7 @@ describe('A worker that', function () {
       const id = await personIn(stage, study.id);
       const queue = unique('mortal');
       const dies = await workers.start(stage, queue, 1);
-      await createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 20 }).start({
+      await createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 60 }).start({
         participant_id: id,
         study_id: study.id,
       });
@@ -98,7 +98,7 @@ describe('A worker that', function () {
       const id = await personIn(stage, study.id),
         participant = { participant_id: id, study_id: study.id };
       const queue = unique('slow'),
-        messages = createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
+        messages = createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 60 });
       const slow = await workers.start(stage, queue, 0);
       await polled(stage, queue);
       // It has the task and pauses for most of the task's time; then its write waits, over the end of that time.
@@ -153,7 +153,7 @@ describe('A worker that', function () {
       const id = await personIn(stage, study.id),
         participant = { participant_id: id, study_id: study.id };
       const queue = unique('overrun'),
-        messages = createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 30 });
+        messages = createAnchorClient(stage.temporal, { taskQueue: queue, timeoutSeconds: 60 });
       const slow = await workers.start(stage, queue, 0, 2);
       await polled(stage, queue);
       slow.kill('SIGSTOP');

@@ -39,7 +39,10 @@ describe('A message that can never be carried out', function () {
     );
     expect(poison.length).to.be.above(0);
     for (const { last_error } of poison) expect(last_error).to.equal('22P02');
-    expect((await stage.sql(`select 1 from outbox where subject = ?`, [person.id])).length).to.equal(0);
+    // A message is deleted a moment after it has been carried out.
+    await until(async () => (await stage.sql(`select 1 from outbox where subject = ?`, [person.id])).length === 0, {
+      what: 'the message to be gone',
+    });
     expect((await stage.sql(`select 1 from outbox where subject like 'poison %'`)).length, 'kept').to.equal(POISON);
   });
 

@@ -5,7 +5,7 @@ import type { AnchorStudy } from '../anchor/stage.js';
 import { until } from '../support/until.js';
 
 /** At 25 a second they take some seconds, in which somebody else is served. */
-const LOST = 200;
+const LOST = 300;
 
 describe('Participants whose workflows were lost', function lost() {
   this.timeout(300_000);
@@ -18,6 +18,8 @@ describe('Participants whose workflows were lost', function lost() {
   after(() => stage.close());
 
   it('get them again, after those that are waited for', async () => {
+    const person = await study.person();
+    await person.settled();
     // The worker sweeps by itself, one sweep at a time: one that came in between would start them before they are
     // looked for here.
     const { ids, started } = await stage.database.transaction(async (lock) => {
@@ -41,7 +43,6 @@ describe('Participants whose workflows were lost', function lost() {
     );
     const waiting = async () =>
       (await stage.sql(`select 1 from outbox where topic = 'participant-start' and subject = any(?)`, [ids])).length;
-    const person = await study.person();
     await person.consent('2024-03-01T09:00:00Z');
     await person.becomes({ status: 'finalized' });
     expect(await waiting(), 'they give way').to.be.greaterThan(0);

@@ -79,7 +79,7 @@ describe('Relays that take messages out of one outbox', function () {
     });
     other.start();
     await until(() => rest.length === subjects.length - begun.length, {
-      timeout: LEASE_SECONDS * 500,
+      timeout: LEASE_SECONDS * 900,
       what: 'what was given back, before a lease is over',
     });
     end();

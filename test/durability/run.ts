@@ -22,6 +22,8 @@ export interface ChaosOptions {
   say: (line: string) => void;
   /** After so many seconds nothing more goes wrong; not set: as long as there is traffic. */
   chaosSeconds?: number;
+  /** But not before so many different things have gone wrong. */
+  different?: number;
   /** Temporal as in production, with a PostgreSQL of its own, which is killed, frozen and cut off too. */
   temporal?: 'embedded' | 'postgres';
 }
@@ -73,7 +75,7 @@ export async function chaosRun(
 }
 
 async function reckoned(
-  { seed, participants, clients, pace = BRISK, chaosSeconds, say }: ChaosOptions,
+  { seed, participants, clients, pace = BRISK, chaosSeconds, different = 0, say }: ChaosOptions,
   cluster: Cluster,
   setting: Setting,
   stage: Stage,
@@ -92,7 +94,10 @@ async function reckoned(
     chaosSeconds === undefined
       ? undefined
       : setTimeout(() => {
-          chaos.pause();
+          void chaos.reaches(different).then(
+            () => chaos.pause(),
+            () => undefined,
+          );
         }, chaosSeconds * 1000);
   let next = 0;
   await Promise.all(
@@ -106,6 +111,7 @@ async function reckoned(
   );
   const quiet = performance.now();
   clearTimeout(over);
+  await chaos.reaches(different);
   await chaos.stop();
   say(
     `${((performance.now() - begun) / 1000).toFixed(1)} s everything is whole again; acknowledged: ${countsOf(ledger)}`,
@@ -124,13 +130,11 @@ async function reckoned(
     await new Promise((resolve) => setTimeout(resolve, 500));
     seen = await observe(stage, setting, ledger);
   }
-  const inflicted: Record<string, number> = {};
-  for (const { kind, target } of chaos.done) inflicted[`${kind} ${target}`] = (inflicted[`${kind} ${target}`] ?? 0) + 1;
   return {
     seed,
     ledger,
     seen,
-    inflicted,
+    inflicted: chaos.counts(),
     requests: lives.client.counts,
     faults: [
       ...failures,

@@ -20,7 +20,7 @@ describe('An event that does not arrive', function retryTests() {
   before(async () => {
     service = await startService({
       EVENT_RETRY_INITIAL_SECONDS: '0.2',
-      EVENT_RETRY_MAX_DAYS: String(8 / 86_400),
+      EVENT_RETRY_MAX_DAYS: String(15 / 86_400),
       EVENT_TIMEOUT_SECONDS: '1',
     });
     stage = await Stage.open(service.run);

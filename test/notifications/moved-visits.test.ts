@@ -55,7 +55,8 @@ describe('Reminders of a visit that moves', function moving() {
       expect(await told(await current())).to.deep.equal([`pending ${later}`, `sent ${first}`]);
       const [pending] = (await desk.of(who)).filter(({ status }) => status === 'pending');
       expect(pending!.visit_id).to.equal(await current());
-      expect(pending!.due_at.slice(0, 10)).to.equal(dayIn('UTC', 20));
+      const due = new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(new Date(pending!.due_at));
+      expect(due).to.equal(dayIn(zone, 20));
       await go(40);
       expect(await told(await current())).to.deep.equal([`pending ${last}`, `sent ${first}`]);
       await go(0);
@@ -69,136 +70,138 @@ describe('Reminders of a visit that moves', function moving() {
     });
   }
 
-  it('while one is with its provider: what was sent names the old date, and one is pending for the new', async () => {
-    const gateway = await Receiver.open();
-    try {
-      const study = await desk.study({ channels: ['push'], send_at: clockIn(zone, -10) }, { timezone: zone });
-      const who = await desk.person(study);
-      await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
-        participant_id: who.id,
-        platform: 'android',
-        token: `device of ${who.id}`,
-      });
-      const visit = await desk.visit(who, first);
-      let moved: { status: number; text: string } | undefined;
-      gateway.answer = ({ body }, response) => {
-        if (!body.includes(who.id)) return void response.writeHead(503).end();
-        void desk.stage.admin
-          .patch(`/api/visits/${visit.id}`, { target_date: later, window_open: later, window_close: later })
-          .then((answer) => {
-            moved = answer;
-            response.writeHead(200).end();
-          });
-      };
-      await desk.sweepHere({ pushUrl: `${gateway.url}/push`, pushPerMinute: 0 })();
-      expect(moved?.status, moved?.text).to.equal(200);
-      expect(await told(visit.id)).to.deep.equal([`pending ${later}`, `sent ${first}`]);
-      const [message] = gateway.received.filter(({ body }) => body.includes(who.id));
-      expect(message!.body).to.include(first);
-      expect(String(message!.headers['idempotency-key'])).to.include(first);
-    } finally {
-      await gateway.close();
-    }
-  });
+  it('while one is with its provider: what was sent names the old date, and one is pending for the new', () =>
+    desk.alone(async () => {
+      const gateway = await Receiver.open();
+      try {
+        const study = await desk.study({ channels: ['push'], send_at: clockIn(zone, -10) }, { timezone: zone });
+        const who = await desk.person(study);
+        await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
+          participant_id: who.id,
+          platform: 'android',
+          token: `device of ${who.id}`,
+        });
+        const visit = await desk.visit(who, first);
+        let moved: { status: number; text: string } | undefined;
+        gateway.answer = ({ body }, response) => {
+          if (!body.includes(who.id)) return void response.writeHead(503).end();
+          void desk.stage.admin
+            .patch(`/api/visits/${visit.id}`, { target_date: later, window_open: later, window_close: later })
+            .then((answer) => {
+              moved = answer;
+              response.writeHead(200).end();
+            });
+        };
+        await desk.sweepHere({ pushUrl: `${gateway.url}/push`, pushPerMinute: 0 })();
+        expect(moved?.status, moved?.text).to.equal(200);
+        expect(await told(visit.id)).to.deep.equal([`pending ${later}`, `sent ${first}`]);
+        const [message] = gateway.received.filter(({ body }) => body.includes(who.id));
+        expect(message!.body).to.include(first);
+        expect(String(message!.headers['idempotency-key'])).to.include(first);
+      } finally {
+        await gateway.close();
+      }
+    }));
 
   const LIVES = 12,
     ROUNDS = 6;
-  it('over random moves and runs: at most one message for each rule and target date, and one pending for the present date', async () => {
-    const gateway = await Receiver.open();
-    try {
-      // The rule of so many days before is due now where the visit is so many days ahead.
-      const rules = [0, 1, 2];
-      const study = await desk.study(
-        { channels: ['push'], days_before: rules, send_at: clockIn(zone, -10) },
-        { timezone: zone },
-      );
-      const sweep = desk.sweepHere({ pushUrl: `${gateway.url}/push`, pushPerMinute: 0 });
-      const taken: { to: string; date: string; key: string }[] = [];
-      let way = 'takes';
-      gateway.answer = ({ body, headers }, response) => {
-        const { message } = JSON.parse(body) as { message: { token: string; notification: { body: string } } };
-        if (way === 'is down') return void response.writeHead(503).end();
-        const date = /\d{4}-\d\d-\d\d/.exec(message.notification.body)![0];
-        taken.push({ to: message.token, date, key: String(headers['idempotency-key']) });
-        if (way === 'loses its answer') response.destroy();
-        else response.writeHead(200).end();
-      };
-      const round = fc.record({
-        days: fc.array(fc.constantFrom(0, 1, 2, 3, 20), { minLength: LIVES, maxLength: LIVES }),
-        way: fc.constantFrom('takes', 'takes', 'is down', 'loses its answer'),
-      });
-      await fc.assert(
-        fc.asyncProperty(fc.array(round, { minLength: ROUNDS, maxLength: ROUNDS }), async (rounds) => {
-          const people = await Promise.all(
-            Array.from({ length: LIVES }, async () => {
-              const who = await desk.person(study);
-              const token = `device of ${who.id}`;
-              await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
-                participant_id: who.id,
-                platform: 'android',
-                token,
-              });
-              return { who, token, visit: await desk.visit(who, dayIn(zone, 1)) };
-            }),
-          );
-          for (const one of [...rounds, { days: rounds.at(-1)!.days, way: 'takes' }]) {
-            await Promise.all(
-              people.map(({ visit }, i) => {
-                const date = dayIn(zone, one.days[i]!);
-                return desk.stage.admin.expect(200, 'PATCH', `/api/visits/${visit.id}`, {
-                  target_date: date,
-                  window_open: date,
-                  window_close: date,
+  it('over random moves and runs: at most one message for each rule and target date, and one pending for the present date', () =>
+    desk.alone(async () => {
+      const gateway = await Receiver.open();
+      try {
+        // The rule of so many days before is due now where the visit is so many days ahead.
+        const rules = [0, 1, 2];
+        const study = await desk.study(
+          { channels: ['push'], days_before: rules, send_at: clockIn(zone, -10) },
+          { timezone: zone },
+        );
+        const sweep = desk.sweepHere({ pushUrl: `${gateway.url}/push`, pushPerMinute: 0 });
+        const taken: { to: string; date: string; key: string }[] = [];
+        let way = 'takes';
+        gateway.answer = ({ body, headers }, response) => {
+          const { message } = JSON.parse(body) as { message: { token: string; notification: { body: string } } };
+          if (way === 'is down') return void response.writeHead(503).end();
+          const date = /\d{4}-\d\d-\d\d/.exec(message.notification.body)![0];
+          taken.push({ to: message.token, date, key: String(headers['idempotency-key']) });
+          if (way === 'loses its answer') response.destroy();
+          else response.writeHead(200).end();
+        };
+        const round = fc.record({
+          days: fc.array(fc.constantFrom(0, 1, 2, 3, 20), { minLength: LIVES, maxLength: LIVES }),
+          way: fc.constantFrom('takes', 'takes', 'is down', 'loses its answer'),
+        });
+        await fc.assert(
+          fc.asyncProperty(fc.array(round, { minLength: ROUNDS, maxLength: ROUNDS }), async (rounds) => {
+            const people = await Promise.all(
+              Array.from({ length: LIVES }, async () => {
+                const who = await desk.person(study);
+                const token = `device of ${who.id}`;
+                await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
+                  participant_id: who.id,
+                  platform: 'android',
+                  token,
                 });
+                return { who, token, visit: await desk.visit(who, dayIn(zone, 1)) };
               }),
             );
-            way = one.way;
-            await desk.stage.sql(
-              `update notifications set attempt_at = now() where study_id = ? and status = 'pending' and attempts > 0 and due_at <= now()`,
-              [study.id],
-            );
-            await sweep();
-            for (const [i, { visit, token }] of people.entries()) {
-              const items = await desk.explain(visit.id);
-              const story = JSON.stringify({
-                rounds,
-                i,
-                items: items.map(({ why: _why, rule: _rule, ...row }) => row),
-              });
-              const sentRows = items
-                .filter(({ status }) => status === 'sent')
-                .map(({ days_before, target_date }) => `${days_before} ${target_date}`);
-              expect(new Set(sentRows).size, `sent once for each rule and date: ${story}`).to.equal(sentRows.length);
-              const date = dayIn(zone, one.days[i]!);
-              for (const rule of rules) {
-                const present = items.filter((row) => row.days_before === rule && row.target_date === date);
-                const pending = items.filter((row) => row.days_before === rule && row.status === 'pending');
-                expect(
-                  present.filter(({ status }) => status === 'pending').length,
-                  `what is pending is for the present date: ${story}`,
-                ).to.equal(pending.length);
-                const ends = new Set(present.map(({ status, reason }) => `${status} ${reason}`));
-                const tooLate = ends.has('suppressed too_late');
-                expect(pending.length, `one is pending unless it was sent or its time is over: ${story}`).to.equal(
-                  ends.has('sent null') || tooLate ? 0 : 1,
-                );
+            for (const one of [...rounds, { days: rounds.at(-1)!.days, way: 'takes' }]) {
+              await Promise.all(
+                people.map(({ visit }, i) => {
+                  const date = dayIn(zone, one.days[i]!);
+                  return desk.stage.admin.expect(200, 'PATCH', `/api/visits/${visit.id}`, {
+                    target_date: date,
+                    window_open: date,
+                    window_close: date,
+                  });
+                }),
+              );
+              way = one.way;
+              await desk.stage.sql(
+                `update notifications set attempt_at = now() where study_id = ? and status = 'pending' and attempts > 0 and due_at <= now()`,
+                [study.id],
+              );
+              await sweep();
+              for (const [i, { visit, token }] of people.entries()) {
+                const items = await desk.explain(visit.id);
+                const story = JSON.stringify({
+                  rounds,
+                  i,
+                  items: items.map(({ why: _why, rule: _rule, ...row }) => row),
+                });
+                const sentRows = items
+                  .filter(({ status }) => status === 'sent')
+                  .map(({ days_before, target_date }) => `${days_before} ${target_date}`);
+                expect(new Set(sentRows).size, `sent once for each rule and date: ${story}`).to.equal(sentRows.length);
+                const date = dayIn(zone, one.days[i]!);
+                for (const rule of rules) {
+                  const present = items.filter((row) => row.days_before === rule && row.target_date === date);
+                  const pending = items.filter((row) => row.days_before === rule && row.status === 'pending');
+                  expect(
+                    present.filter(({ status }) => status === 'pending').length,
+                    `what is pending is for the present date: ${story}`,
+                  ).to.equal(pending.length);
+                  const ends = new Set(present.map(({ status, reason }) => `${status} ${reason}`));
+                  const tooLate = ends.has('suppressed too_late');
+                  expect(pending.length, `one is pending unless it was sent or its time is over: ${story}`).to.equal(
+                    ends.has('sent null') || tooLate ? 0 : 1,
+                  );
+                }
+                // A gateway that knows a key already has delivered the message: each date is told once for each rule.
+                const mine = taken.filter(({ to }) => to === token);
+                for (const day of new Set(mine.map((of) => of.date)))
+                  expect(
+                    new Set(mine.filter((of) => of.date === day).map(({ key }) => key)).size,
+                    `messages for ${day}: ${story}`,
+                  ).to.be.at.most(rules.length);
               }
-              // A gateway that knows a key already has delivered the message: each date is told once for each rule.
-              const mine = taken.filter(({ to }) => to === token);
-              for (const day of new Set(mine.map((of) => of.date)))
-                expect(
-                  new Set(mine.filter((of) => of.date === day).map(({ key }) => key)).size,
-                  `messages for ${day}: ${story}`,
-                ).to.be.at.most(rules.length);
             }
-          }
-        }),
-        { numRuns: Number(process.env.PROPERTY_SERVICE_RUNS ?? 1), endOnFailure: true },
-      );
-      expect(taken.length).to.be.greaterThan(LIVES / 2);
-      await until(async () => (await study.chainVerifies()) || undefined, { what: 'the chain to verify' });
-    } finally {
-      await gateway.close();
-    }
-  });
+          }),
+          { numRuns: Number(process.env.PROPERTY_SERVICE_RUNS ?? 1), endOnFailure: true },
+        );
+        expect(taken.length).to.be.greaterThan(LIVES / 2);
+        await until(async () => (await study.chainVerifies()) || undefined, { what: 'the chain to verify' });
+      } finally {
+        await gateway.close();
+      }
+    }));
 });

@@ -196,106 +196,109 @@ describe('Reminders are sent', function sending() {
     expect(await desk.mailsTo(await desk.addressOf(who))).to.have.length(1);
   });
 
-  it('again after a provider that failed, under the same key; never again once it refused', async () => {
-    let status = 503;
-    const sms = await gateway(() => ({ status }));
-    const who = await desk.person(await study({ channels: ['sms'] }), { phone: '+4912345678' });
-    try {
-      const visit = await desk.visit(who, tomorrow());
-      await hold(who);
-      await until(async () => {
-        await sweepHere({ sms: smsGateway(sms.url) });
-        return sms.got.length > 0;
-      });
-      expect((await desk.of(who))[0]).to.include({ status: 'pending', attempts: 1, last_error: 'SMS_503' });
-      expect((await desk.explain(visit.id))[0]).to.include({ outcome: 'will_be_sent' });
-      status = 422;
-      await until(
-        async () => {
-          await hold(who);
+  it('again after a provider that failed, under the same key; never again once it refused', () =>
+    desk.alone(async () => {
+      let status = 503;
+      const sms = await gateway(() => ({ status }));
+      const who = await desk.person(await study({ channels: ['sms'] }), { phone: '+4912345678' });
+      try {
+        const visit = await desk.visit(who, tomorrow());
+        await hold(who);
+        await until(async () => {
           await sweepHere({ sms: smsGateway(sms.url) });
-          return sms.got.length > 1;
-        },
-        { interval: 200 },
-      );
-      const [row] = await desk.of(who);
-      expect(row).to.include({
-        status: 'failed',
-        attempts: 2,
-        reason: 'refused',
-        last_error: 'the SMS gateway refused the message (422)',
-      });
-      expect(new Set(sms.got.map(({ key }) => key)).size).to.equal(1);
-      expect(JSON.stringify(row)).not.to.include('12345678');
-    } finally {
-      sms.close();
-    }
-  });
-
-  it('to the devices that are left; one that is gone is forgotten', async () => {
-    const push = await gateway(() =>
-      push.got.length === 1
-        ? { status: 404, body: '{"error":{"details":[{"errorCode":"UNREGISTERED"}]}}' }
-        : { status: 200 },
-    );
-    const who = await desk.person(await study({ channels: ['push'] }));
-    try {
-      for (const token of ['old', 'new'])
-        await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
-          participant_id: who.id,
-          platform: 'ios',
-          token,
+          return sms.got.length > 0;
         });
-      await desk.visit(who, tomorrow());
-      await until(
-        async () => {
-          await sweepHere({ push: pushGateway(push.url) });
-          return (await desk.of(who))[0]!.status === 'sent';
-        },
-        { interval: 200 },
-      );
-      expect(await desk.stage.sql('select token from push_tokens where participant_id = ?', [who.id])).to.deep.equal([
-        { token: 'new' },
-      ]);
-    } finally {
-      push.close();
-    }
-  });
+        expect((await desk.of(who))[0]).to.include({ status: 'pending', attempts: 1, last_error: 'SMS_503' });
+        expect((await desk.explain(visit.id))[0]).to.include({ outcome: 'will_be_sent' });
+        status = 422;
+        await until(
+          async () => {
+            await hold(who);
+            await sweepHere({ sms: smsGateway(sms.url) });
+            return sms.got.length > 1;
+          },
+          { interval: 200 },
+        );
+        const [row] = await desk.of(who);
+        expect(row).to.include({
+          status: 'failed',
+          attempts: 2,
+          reason: 'refused',
+          last_error: 'the SMS gateway refused the message (422)',
+        });
+        expect(new Set(sms.got.map(({ key }) => key)).size).to.equal(1);
+        expect(JSON.stringify(row)).not.to.include('12345678');
+      } finally {
+        sms.close();
+      }
+    }));
 
-  it('once, by two workers at the same time; what one left behind that died is sent by the other, under the same key', async () => {
-    const delivered = new Map<string, number>();
-    let dies = true;
-    const channel = (name: string) => ({
-      send: async ({ key, id }: { key?: string; id: string }) => {
-        delivered.set(key ?? id, (delivered.get(key ?? id) ?? 0) + 1);
-        // The process ends between the provider's answer and the note of it: nobody comes back to tell.
-        if (name === 'dies' && dies && delivered.size > 20) await new Promise(() => undefined);
-      },
-    });
-    const of = await study({});
-    const people = await Promise.all(Array.from({ length: 40 }, () => desk.person(of)));
-    for (const who of people) await desk.visit(who, tomorrow());
-    const dead = sweepHere({ email: channel('dies') }, { leaseSeconds: 3 });
-    const alive = async () => {
-      await sweepHere({ email: channel('lives') });
-      const rows = await desk.stage.sql<{ status: string }>(
-        `select status from notifications where study_id = ? and kind = 'visit_reminder'`,
-        [of.id],
+  it('to the devices that are left; one that is gone is forgotten', () =>
+    desk.alone(async () => {
+      const push = await gateway(() =>
+        push.got.length === 1
+          ? { status: 404, body: '{"error":{"details":[{"errorCode":"UNREGISTERED"}]}}' }
+          : { status: 200 },
       );
-      return rows.length === 40 && rows.every(({ status }) => status === 'sent');
-    };
-    await until(alive, { timeout: 60_000, interval: 300, what: 'every reminder to be sent' });
-    dies = false;
-    void dead;
-    const mine = await desk.stage.sql<{ id: string }>('select id from notifications where study_id = ?', [of.id]);
-    const times = mine.map(({ id }) => [...delivered].filter(([key]) => key.startsWith(id)));
-    expect(
-      times.every((keys) => keys.length === 1),
-      'one message each',
-    ).to.equal(true);
-    // In doubt are those that were at the provider when it died, sixteen at most.
-    expect(times.flat().filter(([, count]) => count > 1).length).to.be.at.most(16);
-  });
+      const who = await desk.person(await study({ channels: ['push'] }));
+      try {
+        for (const token of ['old', 'new'])
+          await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
+            participant_id: who.id,
+            platform: 'ios',
+            token,
+          });
+        await desk.visit(who, tomorrow());
+        await until(
+          async () => {
+            await sweepHere({ push: pushGateway(push.url) });
+            return (await desk.of(who))[0]!.status === 'sent';
+          },
+          { interval: 200 },
+        );
+        expect(await desk.stage.sql('select token from push_tokens where participant_id = ?', [who.id])).to.deep.equal([
+          { token: 'new' },
+        ]);
+      } finally {
+        push.close();
+      }
+    }));
+
+  it('once, by two workers at the same time; what one left behind that died is sent by the other, under the same key', () =>
+    desk.alone(async () => {
+      const delivered = new Map<string, number>();
+      let dies = true;
+      const channel = (name: string) => ({
+        send: async ({ key, id }: { key?: string; id: string }) => {
+          delivered.set(key ?? id, (delivered.get(key ?? id) ?? 0) + 1);
+          // The process ends between the provider's answer and the note of it: nobody comes back to tell.
+          if (name === 'dies' && dies && delivered.size > 20) await new Promise(() => undefined);
+        },
+      });
+      const of = await study({});
+      const people = await Promise.all(Array.from({ length: 40 }, () => desk.person(of)));
+      for (const who of people) await desk.visit(who, tomorrow());
+      const dead = sweepHere({ email: channel('dies') }, { leaseSeconds: 3 });
+      const alive = async () => {
+        await sweepHere({ email: channel('lives') });
+        const rows = await desk.stage.sql<{ status: string }>(
+          `select status from notifications where study_id = ? and kind = 'visit_reminder'`,
+          [of.id],
+        );
+        return rows.length === 40 && rows.every(({ status }) => status === 'sent');
+      };
+      await until(alive, { timeout: 60_000, interval: 300, what: 'every reminder to be sent' });
+      dies = false;
+      void dead;
+      const mine = await desk.stage.sql<{ id: string }>('select id from notifications where study_id = ?', [of.id]);
+      const times = mine.map(({ id }) => [...delivered].filter(([key]) => key.startsWith(id)));
+      expect(
+        times.every((keys) => keys.length === 1),
+        'one message each',
+      ).to.equal(true);
+      // In doubt are those that were at the provider when it died, sixteen at most.
+      expect(times.flat().filter(([, count]) => count > 1).length).to.be.at.most(16);
+    }));
 
   it('missed visits are told of the day after their window has closed', async () => {
     const who = await desk.person(await study({}));

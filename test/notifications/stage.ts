@@ -4,7 +4,7 @@ import { createReminderActivities } from '../../activities/notifications/reminde
 import type { SweepReport } from '../../activities/notifications/reminders/reminders.activities.js';
 import { AnchorStudy, Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
-import { runSchedule } from '../assessment/stage.js';
+import { runSchedule, withoutSchedule } from '../assessment/stage.js';
 import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 
@@ -117,6 +117,11 @@ export class Desk {
   /** Runs the sweep now, and waits for what it does. */
   sweep<T>(look: () => Promise<T>, what: string): Promise<NonNullable<T>> {
     return runSchedule('process_pending_reminders', look, what);
+  }
+
+  /** Works while the service sends no reminders: those that are due are left for the sweeps of the test's own. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return withoutSchedule('process_pending_reminders', work);
   }
 
   /** A worker's sweep in this process, beside the service's own. */

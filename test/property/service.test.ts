@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { overrideDecision, sourcesChanged } from '../../workflows/contract.js';
 import { brokenInvariants } from '../anchor/invariants.js';
-import { Stage } from '../anchor/stage.js';
+import { Stage, patiently } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
 import type { Http } from '../support/http.js';
 import { until } from '../support/service.js';
@@ -167,7 +167,9 @@ describe('properties of the running service, over random message orders by HTTP 
         const person = await at.study.person();
         const completed = new Map<string, string>();
         for (const burst of withdraws ? [...bursts, [{ kind: 'withdraw' } as const, ...bursts[0]!]] : bursts) {
-          const statuses = await Promise.all(burst.map((one) => send(person, one, at, completed)));
+          const statuses = await Promise.all(
+            burst.map((one) => patiently(async () => ({ status: await send(person, one, at, completed) }))),
+          );
           statuses.forEach((status, i) => expect(FINE, JSON.stringify(burst[i])).to.include(status));
           expect(await brokenInvariants(stage, at.study.id), 'right after').to.deep.equal([]);
         }
