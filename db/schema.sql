@@ -1144,6 +1144,7 @@ create table participants (
   constraint participants_check CHECK ((((status)::text = 'withdrawn'::text) = (withdrawn_at IS NOT NULL))),
   constraint participants_check1 CHECK (((erased_at IS NULL) OR (((status)::text = 'withdrawn'::text) AND (email IS NULL) AND (phone IS NULL) AND (date_of_birth IS NULL)))),
   constraint participants_status_check CHECK (((status)::text = ANY ((ARRAY['enrolled'::character varying, 'withdrawn'::character varying])::text[]))),
+  constraint participants_timezone_known CHECK (((timezone IS NULL) OR is_time_zone((timezone)::text))),
   constraint participants_erased_by_id_fkey FOREIGN KEY (erased_by_id) REFERENCES users(id),
   constraint participants_site_id_fkey FOREIGN KEY (site_id) REFERENCES sites(id),
   constraint participants_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
@@ -1629,6 +1630,7 @@ create table sites (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   constraint sites_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'inactive'::character varying])::text[]))),
+  constraint sites_timezone_known CHECK (((timezone IS NULL) OR is_time_zone((timezone)::text))),
   constraint sites_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint sites_pkey PRIMARY KEY (id),
   constraint sites_study_id_site_code_key UNIQUE (study_id, site_code)
@@ -1658,6 +1660,7 @@ create table studies (
   constraint studies_consent_mode_check CHECK (((consent_mode)::text = ANY ((ARRAY['none'::character varying, 'external'::character varying, 'econsent'::character varying])::text[]))),
   constraint studies_integration_mode_check CHECK (((integration_mode)::text = ANY ((ARRAY['standalone'::character varying, 'datacapture'::character varying])::text[]))),
   constraint studies_status_check CHECK (((status)::text = ANY ((ARRAY['draft'::character varying, 'active'::character varying, 'paused'::character varying, 'completed'::character varying, 'archived'::character varying])::text[]))),
+  constraint studies_timezone_known CHECK (((timezone IS NULL) OR is_time_zone((timezone)::text))),
   constraint studies_pkey PRIMARY KEY (id),
   constraint studies_study_code_key UNIQUE (study_code)
 );
@@ -2276,6 +2279,18 @@ AS $function$
   select lower(item) = any (named)
     or item ~* '(^name$|(^|[._-])(email|mail|phone|mobile|telephone|fax|(first|last|given|family|middle|maiden|full|sur)[._-]{0,1}name|address|street|zip|zipcode|postcode|postal[._-]code|dob|date[._-]of[._-]birth|birth[._-]{0,1}date|birthday|ssn|mrn|national[._-]id|passport)([._-]|$))'
 $function$;
+
+CREATE OR REPLACE FUNCTION public.is_time_zone(p_zone text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+AS $function$
+begin
+  perform clock_timestamp() at time zone p_zone;
+  return true;
+exception when invalid_parameter_value then
+  return false;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.isolate_by_study(relation regclass, study_column text DEFAULT 'study_id'::text)
  RETURNS void

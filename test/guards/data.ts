@@ -32,6 +32,14 @@ const unnamed = (table: string, text: string): Guard => ({
 /** What is seen of others, and what an import says of persons. */
 export const dataGuards: readonly Guard[] = [
   {
+    refuses: 'time zones of an imported study that the database does not know',
+    file: 'api/exports/full-study/opened.ts',
+    text: 'if (!isZone(row.timezone))',
+    without: "if (row.timezone === '' && !isZone(row.timezone))",
+    test: 'test/data/full.test.ts',
+    title: 'a time zone of a document that the database does not know is refused by its place',
+  },
+  {
     refuses: 'an active session’s id for who may not start sessions',
     file: 'api/assessment/sessions/sessions.service.ts',
     text: `id: session.status === 'active' && !sessionCallers.roles.includes(actor.role) ? null : session.id,`,
