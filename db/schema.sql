@@ -2261,6 +2261,12 @@ AS $function$
     else facts end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.folded(t text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ select lower(normalize(t) collate pg_c_utf8) $function$;
+
 CREATE OR REPLACE FUNCTION public.insert_only(relation regclass)
  RETURNS void
  LANGUAGE plpgsql
@@ -2276,7 +2282,7 @@ CREATE OR REPLACE FUNCTION public.is_identity(item text, named text[])
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select lower(item) = any (named)
+  select folded(item) = any (array(select folded(n) from unnest(named) n))
     or item ~* '(^name$|(^|[._-])(email|mail|phone|mobile|telephone|fax|(first|last|given|family|middle|maiden|full|sur)[._-]{0,1}name|address|street|zip|zipcode|postcode|postal[._-]code|dob|date[._-]of[._-]birth|birth[._-]{0,1}date|birthday|ssn|mrn|national[._-]id|passport)([._-]|$))'
 $function$;
 

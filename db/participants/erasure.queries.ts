@@ -23,7 +23,7 @@ export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<stri
   return IDENTITY.flatMap((field) => row?.participant_field_mapping[field] ?? []);
 }
 
-/** Those of the names, in lower case, that items of the study's forms have, or the participant's decisions quote. */
+/** Those of the names that items of the study's forms have in any case, or the participant's decisions quote. */
 export async function knownItems(
   tx: Tx,
   of: { study_id: string; participant_id: string },
@@ -32,13 +32,13 @@ export async function knownItems(
   if (names.length === 0) return new Set();
   const rows = await query<{ name: string }>(
     tx,
-    `select lower(k) as name from form_instances f, jsonb_object_keys(f.items) k
-      where f.study_id = $1 and lower(k) = any($3::text[])
-     union
-     select lower(k) from anchor_decisions d,
-       jsonb_array_elements(case when jsonb_typeof(d.facts->'forms') = 'array' then d.facts->'forms' else '[]' end) f,
-       jsonb_object_keys(case when jsonb_typeof(f->'items') = 'object' then f->'items' else '{}' end) k
-      where d.participant_id = $2 and lower(k) = any($3::text[])`,
+    `select n as name from unnest($3::text[]) n where folded(n) in (
+       select folded(k) from form_instances f, jsonb_object_keys(f.items) k where f.study_id = $1
+       union
+       select folded(k) from anchor_decisions d,
+         jsonb_array_elements(case when jsonb_typeof(d.facts->'forms') = 'array' then d.facts->'forms' else '[]' end) f,
+         jsonb_object_keys(case when jsonb_typeof(f->'items') = 'object' then f->'items' else '{}' end) k
+        where d.participant_id = $2)`,
     [of.study_id, of.participant_id, [...names]],
   );
   return new Set(rows.map(({ name }) => name));

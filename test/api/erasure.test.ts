@@ -182,6 +182,23 @@ describe('Erasure of a participant', function suite() {
     await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
   });
 
+  it('removes an item by its name in any case and alphabet, however its letters are composed', async () => {
+    const { id, of } = await person();
+    const word = unique('hidden');
+    const names = ['Имя', 'ÖRTLICHKEIT', 'Ονομα', 'pre\u0301nom'];
+    await root.expect(201, 'POST', `${of}/forms`, {
+      form_oid: 'ALPHABETS',
+      items: { ...Object.fromEntries(names.map((name) => [name, word])), имЯ: word, ВЕС: 61 },
+    });
+    await root.expect(200, 'POST', `/api/participants/${id}/erase`, {
+      reason: 'x',
+      form_items: ['nickname', 'Имя', 'örtlichkeit', 'ΟΝΟΜΑ', 'pr\u00e9nom'],
+    });
+    const { items } = await root.expect<{ items: Loose[] }>(200, 'GET', `${of}/forms`);
+    expect(items.find(({ form_oid }) => form_oid === 'ALPHABETS')!.items).to.deep.equal({ ВЕС: 61 });
+    expect(await placesOf(owner, word)).to.deep.equal([]);
+  });
+
   it('replaces the code by a pseudonym when asked to', async () => {
     const { id } = await person();
     const before = await root.expect(200, 'GET', `/api/participants/${id}`);

@@ -1,8 +1,11 @@
 /**
  * A time zone that the database does not know made each statement fail that has a local date, also those that go through
  * all studies. CET, EET, MET and WET are no zones to the database but fixed offsets, an hour off in summer.
+ *
+ * `lower` depends on the database's locale: where that is C, only letters of ASCII have a lower case. An item named `Имя`
+ * was not found by its name, and stayed when it was to be erased.
  */
-export const name = '0111-time-zones';
+export const name = '0111-zones-and-letters';
 /** As in workflows/domain/util/dates.ts. */
 const linked = `case upper(timezone) when 'CET' then 'Europe/Brussels' when 'MET' then 'Europe/Brussels' when 'EET' then 'Europe/Athens'
     when 'WET' then 'Europe/Lisbon' when 'US/PACIFIC-NEW' then 'America/Los_Angeles' when 'CANADA/EAST-SASKATCHEWAN' then 'America/Regina' end`;
@@ -21,4 +24,17 @@ update participants set timezone = null where not is_time_zone(timezone);
 update sites set timezone = null where not is_time_zone(timezone);
 update studies set timezone = 'UTC' where not is_time_zone(timezone);
 ${tables.map((table) => `alter table ${table} add constraint ${table}_timezone_known check (timezone is null or is_time_zone(timezone));`).join('\n')}
+
+-- A text for comparisons without case, whatever the locale, and however its letters are composed.
+do $do$
+begin
+  execute format('create function folded(t text) returns text language sql immutable parallel safe as $$ select lower(normalize(t) collate %I) $$',
+    coalesce((select collname from pg_collation where collname in ('pg_c_utf8', 'und-x-icu') and collnamespace = 'pg_catalog'::regnamespace
+      order by collname = 'pg_c_utf8' desc limit 1), 'default'));
+end $do$;
+
+create or replace function is_identity(item text, named text[]) returns boolean language sql immutable as $$
+  select folded(item) = any (array(select folded(n) from unnest(named) n))
+    or item ~* '(^name$|(^|[._-])(email|mail|phone|mobile|telephone|fax|(first|last|given|family|middle|maiden|full|sur)[._-]{0,1}name|address|street|zip|zipcode|postcode|postal[._-]code|dob|date[._-]of[._-]birth|birth[._-]{0,1}date|birthday|ssn|mrn|national[._-]id|passport)([._-]|$))'
+$$;
 `;
