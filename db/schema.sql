@@ -2289,7 +2289,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.is_time_zone(p_zone text)
  RETURNS boolean
  LANGUAGE plpgsql
- STABLE PARALLEL SAFE
+ STABLE
 AS $function$
 begin
   perform clock_timestamp() at time zone p_zone;

@@ -11,7 +11,7 @@ const linked = `case upper(timezone) when 'CET' then 'Europe/Brussels' when 'MET
     when 'WET' then 'Europe/Lisbon' when 'US/PACIFIC-NEW' then 'America/Los_Angeles' when 'CANADA/EAST-SASKATCHEWAN' then 'America/Regina' end`;
 const tables = ['studies', 'sites', 'participants'];
 export const up = `
-create function is_time_zone(p_zone text) returns boolean language plpgsql stable parallel safe as $$
+create function is_time_zone(p_zone text) returns boolean language plpgsql stable as $$
 begin
   perform clock_timestamp() at time zone p_zone;
   return true;

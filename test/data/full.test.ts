@@ -149,6 +149,22 @@ describe('A whole study, out and in again', () => {
     }
   });
 
+  it('a schedule of a document has the bounds of others: one without end would stop the worker of all studies', async () => {
+    const event = { id: randomUUID(), event_oid: 'E', name: 'E', target_day: 1 };
+    for (const [table, row, field] of [
+      ['event_definitions', { ...event, repeat_count: 20_000_000, repeat_every_days: 1 }, 'repeat_count'],
+      ['event_definitions', { ...event, window_after: 2_000_000_000 }, 'window_after'],
+      ['visit_windows', { ...document.tables.visit_windows![0], target_day: 10_000_000 }, 'target_day'],
+      ['holiday_calendars', { id: randomUUID(), weekend_days: [1, 2, 3, 4, 5, 6, 7] }, 'weekend_days'],
+    ] as const) {
+      const answer = await load({ ...document, tables: { ...document.tables, [table]: [row] } }, fresh());
+      expect([answer.status, answer.body.errors?.map((fault) => fault.path)], answer.text.slice(0, 300)).to.deep.equal([
+        422,
+        [`tables.${table}.0.${field}`],
+      ]);
+    }
+  });
+
   it('a document whose instants have an offset, as they were written once, is loaded as the same', async () => {
     const earlier = JSON.parse(
       JSON.stringify(document, (_key, value: unknown) =>

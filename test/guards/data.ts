@@ -32,6 +32,14 @@ const unnamed = (table: string, text: string): Guard => ({
 /** What is seen of others, and what an import says of persons. */
 export const dataGuards: readonly Guard[] = [
   {
+    refuses: 'schedules of an imported study that stop the worker',
+    file: 'api/exports/full-study/opened.ts',
+    text: '  requireBoundedDesign(document);',
+    without: '  if (bytes.length === 0) requireBoundedDesign(document);',
+    test: 'test/data/full.test.ts',
+    title: 'a schedule of a document has the bounds of others',
+  },
+  {
     refuses: 'time zones of an imported study that the database does not know',
     file: 'api/exports/full-study/opened.ts',
     text: 'if (!isZone(row.timezone))',

@@ -8,6 +8,7 @@ import { PLAIN_LIMITS, parseJson } from '../../http/body/json.js';
 import { invalidFields, problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { StudyDocument as DocumentSchema } from '../full-study.schemas.js';
+import { requireBoundedDesign } from './design-rows.js';
 
 export interface ImportTarget {
   study_id?: string | undefined;
@@ -60,6 +61,7 @@ export function openDocument(
       detail: `The document has a table that is not known here: ${strange.slice(0, 60)}.`,
     });
   nameZones(document);
+  requireBoundedDesign(document);
   const target: ImportTarget = {};
   for (const name of KEYS) {
     const said = [named[name], outer[name], inner[name]].filter(
