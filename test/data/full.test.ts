@@ -163,6 +163,13 @@ describe('A whole study, out and in again', () => {
         [`tables.${table}.0.${field}`],
       ]);
     }
+    const notifications = { channels: ['email'], send_at: '99:99' };
+    const config = { ...(document.study.config as object), notifications };
+    const answer = await load({ ...document, study: { ...document.study, config } }, fresh());
+    expect([answer.status, answer.body.errors?.map((fault) => fault.path)]).to.deep.equal([
+      422,
+      ['config.notifications.send_at'],
+    ]);
   });
 
   it('a document whose instants have an offset, as they were written once, is loaded as the same', async () => {
