@@ -2256,7 +2256,7 @@ CREATE OR REPLACE FUNCTION public.facts_without_identity(facts jsonb, named text
  IMMUTABLE
 AS $function$
   select case when jsonb_typeof(facts->'forms') = 'array' then jsonb_set(facts, '{forms}', (
-      select coalesce(jsonb_agg(f || jsonb_build_object('items', (select coalesce(jsonb_object_agg(key, case when is_identity(key, named) then '"[erased]"' else value end), '{}') from jsonb_each(coalesce(f->'items', '{}')))) order by at), '[]')
+      select coalesce(jsonb_agg(f || jsonb_build_object('items', (select coalesce(jsonb_object_agg(key, case when is_identity(key, named) then '"[erased]"' else identity_free(value, named) end), '{}') from jsonb_each(coalesce(f->'items', '{}')))) order by at), '[]')
       from jsonb_array_elements(facts->'forms') with ordinality as e (f, at)))
     else facts end
 $function$;
@@ -2266,6 +2266,21 @@ CREATE OR REPLACE FUNCTION public.folded(t text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$ select lower(normalize(t) collate pg_c_utf8) $function$;
+
+CREATE OR REPLACE FUNCTION public.identity_free(value jsonb, named text[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return case
+    when jsonb_typeof(value) = 'object' then
+      coalesce((select jsonb_object_agg(e.key, identity_free(e.value, named)) from jsonb_each(value) e where not is_identity(e.key, named)), '{}')
+    -- Most lists are of numbers.
+    when jsonb_typeof(value) = 'array' and position('{' in value::text) > 0 then
+      (select jsonb_agg(identity_free(e.value, named) order by e.at) from jsonb_array_elements(value) with ordinality e (value, at))
+    else value end;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.insert_only(relation regclass)
  RETURNS void
@@ -2848,7 +2863,7 @@ CREATE OR REPLACE FUNCTION public.without_identity(items jsonb, named text[])
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(jsonb_object_agg(key, value) filter (where not is_identity(key, named)), '{}') from jsonb_each(coalesce(items, '{}'))
+  select coalesce(jsonb_object_agg(key, identity_free(value, named)) filter (where not is_identity(key, named)), '{}') from jsonb_each(coalesce(items, '{}'))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.without_notes(criteria jsonb)

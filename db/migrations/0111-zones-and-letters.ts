@@ -3,7 +3,7 @@
  * all studies. CET, EET, MET and WET are no zones to the database but fixed offsets, an hour off in summer.
  *
  * `lower` depends on the database's locale: where that is C, only letters of ASCII have a lower case. An item named `Имя`
- * was not found by its name, and stayed when it was to be erased.
+ * was not found by its name, and stayed when it was to be erased. So did items inside of others.
  */
 export const name = '0111-zones-and-letters';
 /** As in workflows/domain/util/dates.ts. */
@@ -36,5 +36,28 @@ end $do$;
 create or replace function is_identity(item text, named text[]) returns boolean language sql immutable as $$
   select folded(item) = any (array(select folded(n) from unnest(named) n))
     or item ~* '(^name$|(^|[._-])(email|mail|phone|mobile|telephone|fax|(first|last|given|family|middle|maiden|full|sur)[._-]{0,1}name|address|street|zip|zipcode|postcode|postal[._-]code|dob|date[._-]of[._-]birth|birth[._-]{0,1}date|birthday|ssn|mrn|national[._-]id|passport)([._-]|$))'
+$$;
+
+-- Items may hold objects, and lists of them: a name inside of one identifies as well.
+create function identity_free(value jsonb, named text[]) returns jsonb language plpgsql immutable as $$
+begin
+  return case
+    when jsonb_typeof(value) = 'object' then
+      coalesce((select jsonb_object_agg(e.key, identity_free(e.value, named)) from jsonb_each(value) e where not is_identity(e.key, named)), '{}')
+    -- Most lists are of numbers.
+    when jsonb_typeof(value) = 'array' and position('{' in value::text) > 0 then
+      (select jsonb_agg(identity_free(e.value, named) order by e.at) from jsonb_array_elements(value) with ordinality e (value, at))
+    else value end;
+end $$;
+
+create or replace function without_identity(items jsonb, named text[]) returns jsonb language sql immutable as $$
+  select coalesce(jsonb_object_agg(key, identity_free(value, named)) filter (where not is_identity(key, named)), '{}') from jsonb_each(coalesce(items, '{}'))
+$$;
+
+create or replace function facts_without_identity(facts jsonb, named text[]) returns jsonb language sql immutable as $$
+  select case when jsonb_typeof(facts->'forms') = 'array' then jsonb_set(facts, '{forms}', (
+      select coalesce(jsonb_agg(f || jsonb_build_object('items', (select coalesce(jsonb_object_agg(key, case when is_identity(key, named) then '"[erased]"' else identity_free(value, named) end), '{}') from jsonb_each(coalesce(f->'items', '{}')))) order by at), '[]')
+      from jsonb_array_elements(facts->'forms') with ordinality as e (f, at)))
+    else facts end
 $$;
 `;

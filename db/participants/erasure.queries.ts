@@ -23,7 +23,13 @@ export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<stri
   return IDENTITY.flatMap((field) => row?.participant_field_mapping[field] ?? []);
 }
 
-/** Those of the names that items of the study's forms have in any case, or the participant's decisions quote. */
+/** SQL: the objects of a JSON value, itself and those inside of it. */
+const objectsIn = (value: string): string => `jsonb_path_query(${value}, 'strict $.** ? (@.type() == "object")')`;
+
+/**
+ * Those of the names that items of the study's forms have in any case, at any depth, or the participant's decisions
+ * quote.
+ */
 export async function knownItems(
   tx: Tx,
   of: { study_id: string; participant_id: string },
@@ -33,11 +39,11 @@ export async function knownItems(
   const rows = await query<{ name: string }>(
     tx,
     `select n as name from unnest($3::text[]) n where folded(n) in (
-       select folded(k) from form_instances f, jsonb_object_keys(f.items) k where f.study_id = $1
+       select folded(k) from form_instances f, ${objectsIn('f.items')} o, jsonb_object_keys(o) k where f.study_id = $1
        union
        select folded(k) from anchor_decisions d,
          jsonb_array_elements(case when jsonb_typeof(d.facts->'forms') = 'array' then d.facts->'forms' else '[]' end) f,
-         jsonb_object_keys(case when jsonb_typeof(f->'items') = 'object' then f->'items' else '{}' end) k
+         ${objectsIn(`f->'items'`)} o, jsonb_object_keys(o) k
         where d.participant_id = $2)`,
     [of.study_id, of.participant_id, [...names]],
   );

@@ -199,6 +199,28 @@ describe('Erasure of a participant', function suite() {
     expect(await placesOf(owner, word)).to.deep.equal([]);
   });
 
+  it('removes items inside of others, by what they are called and by the names given', async () => {
+    const { id, of } = await person();
+    const word = unique('inside');
+    const form = {
+      form_oid: 'HOUSEHOLD',
+      items: {
+        people: [{ first_name: word, age: 8, pet: { call_sign: word, legs: [4] } }, { age: 9 }],
+        contact: { email: word, best: { hours: 'evening' } },
+        counts: [1, 2],
+      },
+    };
+    await root.expect(201, 'POST', `${of}/forms`, form);
+    await root.expect(200, 'POST', `/api/participants/${id}/erase`, {
+      reason: 'x',
+      form_items: ['nickname', 'Call_Sign'],
+    });
+    const kept = { people: [{ age: 8, pet: { legs: [4] } }, { age: 9 }], contact: { best: { hours: 'evening' } } };
+    const { items } = await root.expect<{ items: Loose[] }>(200, 'GET', `${of}/forms`);
+    expect(items.find(({ form_oid }) => form_oid === 'HOUSEHOLD')!.items).to.deep.equal({ ...kept, counts: [1, 2] });
+    expect(await placesOf(owner, word)).to.deep.equal([]);
+  });
+
   it('replaces the code by a pseudonym when asked to', async () => {
     const { id } = await person();
     const before = await root.expect(200, 'GET', `/api/participants/${id}`);
