@@ -60,4 +60,39 @@ create or replace function facts_without_identity(facts jsonb, named text[]) ret
       from jsonb_array_elements(facts->'forms') with ordinality as e (f, at)))
     else facts end
 $$;
+
+-- A computed date names the items that its rule read, in each place that quotes its source.
+create function inputs_without_identity(doc jsonb, named text[]) returns jsonb language plpgsql immutable as $$
+begin
+  if doc is null or position('"inputs"' in doc::text) = 0 then return doc; end if;
+  return case jsonb_typeof(doc)
+    when 'object' then (select jsonb_object_agg(e.key, case
+        when e.key = 'inputs' and jsonb_typeof(e.value->'forms') = 'object' then jsonb_set(e.value, '{forms}', (
+          select coalesce(jsonb_object_agg(f.key, case when jsonb_typeof(f.value) <> 'object' then f.value else (
+              select coalesce(jsonb_object_agg(i.key, case when is_identity(i.key, named) then '"[erased]"' else identity_free(i.value, named) end), '{}')
+              from jsonb_each(f.value) i) end), '{}')
+          from jsonb_each(e.value->'forms') f))
+        else inputs_without_identity(e.value, named) end) from jsonb_each(doc) e)
+    when 'array' then (select jsonb_agg(inputs_without_identity(e.value, named) order by e.at) from jsonb_array_elements(doc) with ordinality e (value, at))
+    else doc end;
+end $$;
+
+create function erase_inputs(p_id uuid, p_items text[]) returns void language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform set_config('app.erasing', 'on', true);
+  update anchor_dates set source_ref = inputs_without_identity(source_ref, p_items)
+    where participant_id = p_id and source_ref <> inputs_without_identity(source_ref, p_items);
+  update anchor_date_history set source_ref = inputs_without_identity(source_ref, p_items)
+    where participant_id = p_id and source_ref <> inputs_without_identity(source_ref, p_items);
+  update anchor_decisions set facts = inputs_without_identity(facts, p_items), decision = inputs_without_identity(decision, p_items),
+      trace = inputs_without_identity(trace, p_items)
+    where participant_id = p_id and position('"inputs"' in concat(facts, decision, trace)) > 0;
+  update anchor_commands set outcome = inputs_without_identity(outcome, p_items)
+    where participant_id = p_id and outcome <> inputs_without_identity(outcome, p_items);
+  update domain_events set data = inputs_without_identity(data, p_items)
+    where study_id = (select study_id from participants where id = p_id) and participant_id = p_id and data <> inputs_without_identity(data, p_items);
+  perform set_config('app.erasing', '', true);
+end $$;
+revoke all on function erase_inputs(uuid, text[]) from public;
+grant execute on function erase_inputs(uuid, text[]) to research_app;
 `;

@@ -221,6 +221,38 @@ describe('Erasure of a participant', function suite() {
     expect(await placesOf(owner, word)).to.deep.equal([]);
   });
 
+  it('removes items that a computed date names as what its rule read, in history, decisions and events', async () => {
+    const word = unique('read');
+    const expression = `forms.CONTACT.nickname != '' ? date(forms.CONTACT.day) : date('2026-01-02')`;
+    const { id: studyId } = await newStudy(root, {
+      consent_mode: 'external',
+      config: {
+        enrollment_date_policy: {
+          sources: [{ type: 'computed_rule', computed_rule: { expression } }, { type: 'manual_entry' }],
+        },
+      },
+    });
+    const { id } = await newParticipant(root, studyId);
+    const of = `/api/studies/${studyId}/participants/${id}`;
+    const items = { nickname: word, day: '2026-01-05', family: { first_name: word } };
+    await root.expect(201, 'POST', `${of}/forms`, { form_oid: 'CONTACT', status: 'complete', items });
+    await until(async () => (await root.get(`${of}/anchor-date`)).body.status === 'finalized', {
+      what: 'the date to be computed',
+    });
+    await root.expect(200, 'POST', `${of}/anchor-date/override`, { new_enrollment_date: '2026-01-06', reason: 'x' });
+    expect(await placesOf(owner, word)).to.include.members(['anchor_date_history', 'domain_events']);
+    await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
+    expect(await placesOf(owner, word)).to.deep.equal([]);
+    const history = await root.expect<Loose[]>(200, 'GET', `${of}/anchor-date/history`);
+    const computed = history.find(({ source_type }) => source_type === 'computed_rule')!;
+    expect(computed.source_ref).to.deep.equal({
+      expression,
+      inputs: { forms: { CONTACT: { nickname: '[erased]', day: '2026-01-05' } } },
+    });
+    const decision = `${of}/anchor-date/decisions/${computed.id}/rederive`;
+    expect((await root.expect(200, 'POST', decision)).differences).to.deep.equal(['snapshot']);
+  });
+
   it('replaces the code by a pseudonym when asked to', async () => {
     const { id } = await person();
     const before = await root.expect(200, 'GET', `/api/participants/${id}`);
