@@ -80,11 +80,8 @@ export async function eraseIdentity(
   const phones = await tx('push_tokens').where({ participant_id: input.id }).delete();
   const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [input.id]);
   await forgetDetails(tx, input.id);
-  await execute(tx, 'select erase_reasons($1, $2), erase_visit_texts($1), erase_inputs($1, $3::text[])', [
-    input.id,
-    input.reason,
-    [...input.items],
-  ]);
+  await execute(tx, 'select erase_reasons($1, $2), erase_visit_texts($1)', [input.id, input.reason]);
+  await execute(tx, 'select erase_inputs($1, $2::text[])', [input.id, [...input.items]]);
   const files = await endExports(tx, input.study_id, input.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
 }

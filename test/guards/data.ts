@@ -32,6 +32,14 @@ const unnamed = (table: string, text: string): Guard => ({
 /** What is seen of others, and what an import says of persons. */
 export const dataGuards: readonly Guard[] = [
   {
+    refuses: 'items of an erased participant in what a computed date was read from',
+    file: 'db/participants/erasure.queries.ts',
+    text: "await execute(tx, 'select erase_inputs($1, $2::text[])', [input.id, [...input.items]]);",
+    without: '',
+    test: 'test/api/erased-items.test.ts',
+    title: 'removes items that a computed date names as what its rule read',
+  },
+  {
     refuses: 'schedules of an imported study that stop the worker',
     file: 'api/exports/full-study/opened.ts',
     text: '  requireBoundedDesign(document);',

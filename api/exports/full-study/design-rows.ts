@@ -20,7 +20,7 @@ const BOUNDED = {
   }),
 };
 
-/** Schedules of an import have the bounds of others: one without end would stop the worker for all studies. @throws 422 */
+/** Schedules of an import have the bounds of others: one without end would stop the worker. @throws 422 */
 export function requireBoundedDesign({ tables }: StudyDocument): void {
   for (const [table, schema] of Object.entries(BOUNDED))
     for (const [i, row] of (tables[table] ?? []).entries()) {
