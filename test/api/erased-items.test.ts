@@ -96,4 +96,41 @@ describe('Erasure of items of forms', () => {
     const decision = `${of}/anchor-date/decisions/${computed.id}/rederive`;
     expect((await root.expect(200, 'POST', decision)).differences).to.deep.equal(['snapshot']);
   });
+
+  it('finds no value of an item in what is stored of a rule that fails: not even the audit log has one', async () => {
+    const word = unique('typed');
+    const failing = [
+      'date(forms.CONTACT.nickname)',
+      `{"a": "2026-01-01"}[forms.CONTACT.nickname]`,
+      `duration(forms.CONTACT.nickname) > duration("1s") ? "2026-01-01" : "2026-01-02"`,
+    ];
+    const { id: studyId } = await newStudy(root, {
+      consent_mode: 'external',
+      config: {
+        enrollment_date_policy: {
+          sources: [
+            ...failing.map((expression) => ({ type: 'computed_rule', computed_rule: { expression } })),
+            { type: 'manual_entry' },
+          ],
+        },
+      },
+    });
+    const { id } = await newParticipant(root, studyId);
+    const of = `/api/studies/${studyId}/participants/${id}`;
+    await root.expect(201, 'POST', `${of}/forms`, {
+      form_oid: 'CONTACT',
+      status: 'complete',
+      items: { nickname: word },
+    });
+    const { evaluation } = await root.expect<Loose & { evaluation: { warnings: { code: string; message: string }[] } }>(
+      200,
+      'POST',
+      `${of}/anchor-date`,
+      { enrollment_date: '2026-01-05' },
+    );
+    expect(evaluation.warnings.map(({ code }) => code)).to.deep.equal(failing.map(() => 'RULE_ERROR'));
+    expect(JSON.stringify(evaluation)).not.to.include(word);
+    await root.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'x', form_items: ['nickname'] });
+    expect(await placesOf(owner, word)).to.deep.equal([]);
+  });
 });

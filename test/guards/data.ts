@@ -32,6 +32,14 @@ const unnamed = (table: string, text: string): Guard => ({
 /** What is seen of others, and what an import says of persons. */
 export const dataGuards: readonly Guard[] = [
   {
+    refuses: 'values of form items in the errors of expressions',
+    file: 'workflows/domain/expressions/expressions.ts',
+    text: 'return what === undefined || expression.includes(value!) ? sentence : `${what}${place}`;',
+    without: "return what === undefined || value !== '' || expression !== '' ? sentence : `${what}${place}`;",
+    test: 'test/api/erased-items.test.ts',
+    title: 'finds no value of an item in what is stored of a rule that fails',
+  },
+  {
     refuses: 'items of an erased participant in what a computed date was read from',
     file: 'db/participants/erasure.queries.ts',
     text: "await execute(tx, 'select erase_inputs($1, $2::text[])', [input.id, [...input.items]]);",
