@@ -1144,6 +1144,7 @@ create table participants (
   constraint participants_check CHECK ((((status)::text = 'withdrawn'::text) = (withdrawn_at IS NOT NULL))),
   constraint participants_check1 CHECK (((erased_at IS NULL) OR (((status)::text = 'withdrawn'::text) AND (email IS NULL) AND (phone IS NULL) AND (date_of_birth IS NULL)))),
   constraint participants_status_check CHECK (((status)::text = ANY ((ARRAY['enrolled'::character varying, 'withdrawn'::character varying])::text[]))),
+  constraint participants_timezone_known CHECK (((timezone IS NULL) OR is_time_zone((timezone)::text))),
   constraint participants_erased_by_id_fkey FOREIGN KEY (erased_by_id) REFERENCES users(id),
   constraint participants_site_id_fkey FOREIGN KEY (site_id) REFERENCES sites(id),
   constraint participants_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
@@ -1629,6 +1630,7 @@ create table sites (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   constraint sites_status_check CHECK (((status)::text = ANY ((ARRAY['active'::character varying, 'inactive'::character varying])::text[]))),
+  constraint sites_timezone_known CHECK (((timezone IS NULL) OR is_time_zone((timezone)::text))),
   constraint sites_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint sites_pkey PRIMARY KEY (id),
   constraint sites_study_id_site_code_key UNIQUE (study_id, site_code)
@@ -1658,6 +1660,7 @@ create table studies (
   constraint studies_consent_mode_check CHECK (((consent_mode)::text = ANY ((ARRAY['none'::character varying, 'external'::character varying, 'econsent'::character varying])::text[]))),
   constraint studies_integration_mode_check CHECK (((integration_mode)::text = ANY ((ARRAY['standalone'::character varying, 'datacapture'::character varying])::text[]))),
   constraint studies_status_check CHECK (((status)::text = ANY ((ARRAY['draft'::character varying, 'active'::character varying, 'paused'::character varying, 'completed'::character varying, 'archived'::character varying])::text[]))),
+  constraint studies_timezone_known CHECK (((timezone IS NULL) OR is_time_zone((timezone)::text))),
   constraint studies_pkey PRIMARY KEY (id),
   constraint studies_study_code_key UNIQUE (study_code)
 );
@@ -2145,6 +2148,28 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.erase_inputs(p_id uuid, p_items text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+begin
+  perform set_config('app.erasing', 'on', true);
+  update anchor_dates set source_ref = inputs_without_identity(source_ref, p_items)
+    where participant_id = p_id and source_ref <> inputs_without_identity(source_ref, p_items);
+  update anchor_date_history set source_ref = inputs_without_identity(source_ref, p_items)
+    where participant_id = p_id and source_ref <> inputs_without_identity(source_ref, p_items);
+  update anchor_decisions set facts = inputs_without_identity(facts, p_items), decision = inputs_without_identity(decision, p_items),
+      trace = inputs_without_identity(trace, p_items)
+    where participant_id = p_id and position('"inputs"' in concat(facts, decision, trace)) > 0;
+  update anchor_commands set outcome = inputs_without_identity(outcome, p_items)
+    where participant_id = p_id and outcome <> inputs_without_identity(outcome, p_items);
+  update domain_events set data = inputs_without_identity(data, p_items)
+    where study_id = (select study_id from participants where id = p_id) and participant_id = p_id and data <> inputs_without_identity(data, p_items);
+  perform set_config('app.erasing', '', true);
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.erase_participant(p_id uuid, p_by uuid, p_reason text, p_code text, p_items text[])
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -2253,10 +2278,50 @@ CREATE OR REPLACE FUNCTION public.facts_without_identity(facts jsonb, named text
  IMMUTABLE
 AS $function$
   select case when jsonb_typeof(facts->'forms') = 'array' then jsonb_set(facts, '{forms}', (
-      select coalesce(jsonb_agg(f || jsonb_build_object('items', (select coalesce(jsonb_object_agg(key, case when is_identity(key, named) then '"[erased]"' else value end), '{}') from jsonb_each(coalesce(f->'items', '{}')))) order by at), '[]')
+      select coalesce(jsonb_agg(f || jsonb_build_object('items', (select coalesce(jsonb_object_agg(key, case when is_identity(key, named) then '"[erased]"' else identity_free(value, named) end), '{}') from jsonb_each(coalesce(f->'items', '{}')))) order by at), '[]')
       from jsonb_array_elements(facts->'forms') with ordinality as e (f, at)))
     else facts end
 $function$;
+
+CREATE OR REPLACE FUNCTION public.folded(t text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ select lower(normalize(t) collate pg_c_utf8) $function$;
+
+CREATE OR REPLACE FUNCTION public.identity_free(value jsonb, named text[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return case
+    when jsonb_typeof(value) = 'object' then
+      coalesce((select jsonb_object_agg(e.key, identity_free(e.value, named)) from jsonb_each(value) e where not is_identity(e.key, named)), '{}')
+    -- Most lists are of numbers.
+    when jsonb_typeof(value) = 'array' and position('{' in value::text) > 0 then
+      (select jsonb_agg(identity_free(e.value, named) order by e.at) from jsonb_array_elements(value) with ordinality e (value, at))
+    else value end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.inputs_without_identity(doc jsonb, named text[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  if doc is null or position('"inputs"' in doc::text) = 0 then return doc; end if;
+  return case jsonb_typeof(doc)
+    when 'object' then (select jsonb_object_agg(e.key, case
+        when e.key = 'inputs' and jsonb_typeof(e.value->'forms') = 'object' then jsonb_set(e.value, '{forms}', (
+          select coalesce(jsonb_object_agg(f.key, case when jsonb_typeof(f.value) <> 'object' then f.value else (
+              select coalesce(jsonb_object_agg(i.key, case when is_identity(i.key, named) then '"[erased]"' else identity_free(i.value, named) end), '{}')
+              from jsonb_each(f.value) i) end), '{}')
+          from jsonb_each(e.value->'forms') f))
+        else inputs_without_identity(e.value, named) end) from jsonb_each(doc) e)
+    when 'array' then (select jsonb_agg(inputs_without_identity(e.value, named) order by e.at) from jsonb_array_elements(doc) with ordinality e (value, at))
+    else doc end;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.insert_only(relation regclass)
  RETURNS void
@@ -2273,9 +2338,21 @@ CREATE OR REPLACE FUNCTION public.is_identity(item text, named text[])
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select lower(item) = any (named)
+  select folded(item) = any (array(select folded(n) from unnest(named) n))
     or item ~* '(^name$|(^|[._-])(email|mail|phone|mobile|telephone|fax|(first|last|given|family|middle|maiden|full|sur)[._-]{0,1}name|address|street|zip|zipcode|postcode|postal[._-]code|dob|date[._-]of[._-]birth|birth[._-]{0,1}date|birthday|ssn|mrn|national[._-]id|passport)([._-]|$))'
 $function$;
+
+CREATE OR REPLACE FUNCTION public.is_time_zone(p_zone text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform clock_timestamp() at time zone p_zone;
+  return true;
+exception when invalid_parameter_value then
+  return false;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.isolate_by_study(relation regclass, study_column text DEFAULT 'study_id'::text)
  RETURNS void
@@ -2827,7 +2904,7 @@ CREATE OR REPLACE FUNCTION public.without_identity(items jsonb, named text[])
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(jsonb_object_agg(key, value) filter (where not is_identity(key, named)), '{}') from jsonb_each(coalesce(items, '{}'))
+  select coalesce(jsonb_object_agg(key, identity_free(value, named)) filter (where not is_identity(key, named)), '{}') from jsonb_each(coalesce(items, '{}'))
 $function$;
 
 CREATE OR REPLACE FUNCTION public.without_notes(criteria jsonb)

@@ -11,6 +11,10 @@ import type { Provider } from './provider.js';
 /** Connections to the mail server for each process; for large numbers its thread (mail-thread/) has as many. */
 const CONNECTIONS = 8;
 
+/** More than one address, or a line: an import has addresses that nobody validated. */
+const SEVERAL = /[\s,;<>"()]/;
+const NOT_USABLE = 'the mail server refused the message: its address is not usable';
+
 /**
  * Mail over SMTP. SMTP has no idempotency: a message whose answer was lost is sent again under the same Message-ID, by
  * which mailboxes and mail servers detect duplicates. Errors contain no address.
@@ -33,6 +37,7 @@ export function smtpMailer(url: string, from: string): Provider {
   });
   return {
     send: async ({ id, key, to, subject, text, html, unsubscribeUrl, calendar, reportToken }) => {
+      if (SEVERAL.test(to)) throw new RefusedMessage(NOT_USABLE);
       try {
         await transport.sendMail({
           from,
@@ -64,8 +69,7 @@ export function smtpMailer(url: string, from: string): Provider {
         const aboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
         if (aboutMessage && (responseCode === undefined || responseCode >= 500))
           throw new RefusedMessage(
-            'the mail server refused the ' +
-              `message${responseCode === undefined ? ': its address is not usable' : ` (${responseCode})`}`,
+            responseCode === undefined ? NOT_USABLE : `the mail server refused the message (${responseCode})`,
             isUnknownMailbox(fault),
           );
         throw Object.assign(

@@ -19,7 +19,7 @@ import { namingUnfitRows } from './full-study/unfit-rows.js';
 import { withDocument } from './full-study/in-thread.js';
 import type { DocumentThread } from './full-study/in-thread.js';
 import type { ImportTarget } from './full-study/opened.js';
-import { createStudy, getStudyOrThrow } from '../studies/studies.service.js';
+import { acceptConfig, createStudy, getStudyOrThrow } from '../studies/studies.service.js';
 import type { RequestScope } from '../http/state.js';
 import { UUID } from '../../db/client/uuid.js';
 
@@ -62,16 +62,15 @@ export async function importFullStudy(
 async function importOpened(change: RequestScope & { services: Dependencies }, document: DocumentThread) {
   const { tx, audit, actor, context, services } = change;
   const { study, ...opened } = await document.open();
-  const policy = acceptPolicy(
-    (study.config as Record<string, unknown> | null | undefined)?.enrollment_date_policy ?? {},
-    'in study',
-  );
+  const config = (study.config ?? {}) as Record<string, unknown>;
+  acceptConfig(config);
+  const policy = acceptPolicy(config.enrollment_date_policy ?? {}, 'in study');
   const studyId = await targetStudy(change, opened.target);
   const { datacapture_enabled: captured, ...fields } = study;
   await updateStudy(tx, studyId, {
     ...fields,
     datacapture_enabled: false,
-    config: { ...(study.config as Record<string, unknown> | undefined), enrollment_date_policy: policy },
+    config: { ...config, enrollment_date_policy: policy },
   });
   const datacapture = {
     webhook_enabled: false,

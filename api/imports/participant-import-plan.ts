@@ -64,7 +64,7 @@ export class ImportPlanner {
 
   /** Equal for the external ids of which only one participant may have one. */
   keyOf(externalId: string): string {
-    return this.ofRecords ? externalId.toLowerCase() : externalId;
+    return this.ofRecords ? externalId.normalize('NFC').toLowerCase() : externalId;
   }
 
   /** Plans the next rows; one statement reads the study's existing data for them. */

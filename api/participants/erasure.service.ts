@@ -37,9 +37,7 @@ export async function eraseParticipant(
   await requireKnownItems(tx, before, input.form_items ?? []);
   if (before.status !== 'withdrawn') await withdraw(change, id, { reason: input.reason });
   const code = input.replace_code ? `ERASED-${randomBytes(5).toString('hex').toUpperCase()}` : null;
-  const items = [...(await mappedIdentityItems(tx, before.study_id)), ...(input.form_items ?? [])].map((name) =>
-    name.toLowerCase(),
-  );
+  const items = [...(await mappedIdentityItems(tx, before.study_id)), ...(input.form_items ?? [])];
   const erased = await eraseIdentity(tx, {
     id,
     study_id: before.study_id,
@@ -66,13 +64,9 @@ async function requireKnownItems(
   { id, study_id }: { id: string; study_id: string },
   names: readonly string[],
 ): Promise<void> {
-  const known = await knownItems(
-    tx,
-    { study_id, participant_id: id },
-    names.map((name) => name.toLowerCase()),
-  );
+  const known = await knownItems(tx, { study_id, participant_id: id }, names);
   const errors = names.flatMap((name, i) =>
-    known.has(name.toLowerCase())
+    known.has(name)
       ? []
       : [
           {

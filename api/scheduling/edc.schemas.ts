@@ -17,14 +17,16 @@ import {
 import type { Static } from '../http/common.schemas.js';
 import { VisitStatus } from './schedules.schemas.js';
 
-const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
-const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
+export const Day = Type.Integer({ minimum: -36_500, maximum: 36_500, description: 'days from the anchor date' });
+export const Days = Type.Integer({ minimum: 0, maximum: 3_650 });
+export const Occurrences = Type.Integer({ minimum: 1, maximum: 366, description: 'how many times in all' });
+export const RepeatDays = Type.Integer({ minimum: 1, maximum: 3_650 });
 const Repeating = named(
   'Repeating',
   Type.Object(
     {
-      count: Type.Integer({ minimum: 1, maximum: 366, description: 'how many times in all' }),
-      every_days: Type.Integer({ minimum: 1, maximum: 3_650 }),
+      count: Occurrences,
+      every_days: RepeatDays,
     },
     { additionalProperties: false },
   ),
@@ -78,6 +80,9 @@ const weekend = {
   description: 'ISO: 1 is Monday, 7 is Sunday; at least one day is a working day',
 };
 
+export const WeekendDays = Type.Array(Weekday, weekend);
+export const MAX_HOLIDAYS = 5_000;
+
 export const HolidayCalendar = record('HolidayCalendar', {
   id: Uuid,
   study_id: Uuid,
@@ -94,9 +99,9 @@ export const ChangedHolidayCalendar = extended('HolidayCalendarChanged', Holiday
 const calendarFields = {
   name: nameText(200),
   is_default: Type.Optional(Type.Boolean()),
-  weekend_days: Type.Optional(Type.Array(Weekday, weekend)),
+  weekend_days: Type.Optional(WeekendDays),
   holidays: Type.Optional(
-    Type.Array(Holiday, { maxItems: 5_000, description: 'each date once, alone or with a name' }),
+    Type.Array(Holiday, { maxItems: MAX_HOLIDAYS, description: 'each date once, alone or with a name' }),
   ),
   site_id: Type.Optional(nullable(Uuid)),
 };

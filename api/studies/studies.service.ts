@@ -43,6 +43,15 @@ const unique = { studies_study_code_key: 'STUDY_CODE_TAKEN' } as const;
 /** The study's fields that an anchor decision reads: a change is evaluated for every participant. */
 const READ_BY_ANCHORS = ['start_date', 'timezone', 'consent_mode'];
 
+/** Validates what the service reads of a new configuration; the policy is apart. @throws 422 */
+export function acceptConfig(config: Record<string, unknown> | undefined): void {
+  acceptSchedulingMode(config);
+  acceptNotifications(config);
+  acceptPortalResults(config);
+  acceptStudyFace(config);
+  acceptSignatures(config);
+}
+
 /**
  * Creates a study with its first policy version; a creator who is not an admin is assigned to it. @throws 409
  * STUDY_CODE_TAKEN
@@ -54,11 +63,7 @@ export async function createStudy(
   const given = fieldsOf(asked);
   const id = randomUUID();
   requireOrder(given);
-  acceptSchedulingMode(given.config);
-  acceptNotifications(given.config);
-  acceptPortalResults(given.config);
-  acceptStudyFace(given.config);
-  acceptSignatures(given.config);
+  acceptConfig(given.config);
   const { enrollment_date_policy: policy, ...config } = given.config ?? {};
   await mapConstraintErrors(unique, () => insertStudy(tx, { ...given, id, config }));
   await savePolicy({ tx, audit, actor, context }, id, acceptPolicy(policy ?? {}, 'in study'));

@@ -79,14 +79,15 @@ export interface OtherSpelling {
 
 /**
  * Those of records that no participant has by name: a person entered the record id, in cases of their own. It goes
- * through the study's participants (row-level security keeps `lower` from an index): only new records are asked for.
+ * through the study's participants (row-level security keeps `folded` from an index): only new records are asked for.
  */
 export async function otherSpellings(tx: Tx, studyId: string, records: readonly string[]): Promise<OtherSpelling[]> {
   if (records.length === 0) return [];
   const rows = await query<{ id: string; external_id: string }>(
     tx,
-    'select id, external_id from participants where study_id = $1 and lower(external_id) = any($2::text[]) order by id',
-    [studyId, records.map((record) => record.toLowerCase())],
+    `select id, external_id from participants where study_id = $1
+      and folded(external_id) in (select folded(t) from unnest($2::text[]) t) order by id`,
+    [studyId, [...records]],
   );
   return records.flatMap((record) => {
     const [only, ...others] = rows.filter(({ external_id }) => sameName(external_id, record));
@@ -94,7 +95,8 @@ export async function otherSpellings(tx: Tx, studyId: string, records: readonly 
   });
 }
 
-const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+const sameName = (a: string, b: string): boolean => nameOf(a) === nameOf(b);
+const nameOf = (record: string): string => record.normalize('NFC').toLowerCase();
 
 /** Gives participants the capture system's spelling of their record. Their anchors are locked first. */
 export async function adoptSpelling(tx: Tx, studyId: string, spelled: readonly OtherSpelling[]): Promise<void> {

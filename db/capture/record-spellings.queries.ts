@@ -20,7 +20,7 @@ export async function namesRecords(tx: Tx, studyId: string): Promise<boolean> {
 /**
  * Whether another participant has the external id in other case, where it names a record of a capture system.
  * Concurrent requests for one record wait for each other. It goes through the study's participants (row-level security
- * keeps `lower` from an index).
+ * keeps `folded` from an index).
  * @param own the participant whose external id it is to be, if there is one
  */
 export async function otherSpellingTaken(tx: Tx, studyId: string, externalId: string, own?: string): Promise<boolean> {
@@ -28,7 +28,7 @@ export async function otherSpellingTaken(tx: Tx, studyId: string, externalId: st
   await lockByName(tx, `record/${studyId}/${externalId.toLowerCase()}`);
   const others = tx('participants')
     .where({ study_id: studyId })
-    .whereRaw('lower(external_id) = lower(?)', [externalId])
+    .whereRaw('folded(external_id) = folded(?)', [externalId])
     .whereNot({ external_id: externalId });
   if (own !== undefined) void others.whereNot({ id: own });
   const found: unknown = await others.first('id');
@@ -46,7 +46,7 @@ export async function heldInAnyCase(
   const rows = (await tx('participants')
     .where({ study_id: studyId })
     .whereRaw('(created_at < ?::timestamptz or created_at > statement_timestamp())', [since])
-    .whereRaw('lower(external_id) in (select lower(t) from unnest(?::text[]) t)', [[...externalIds]])
+    .whereRaw('folded(external_id) in (select folded(t) from unnest(?::text[]) t)', [[...externalIds]])
     .select('participant_code', 'external_id')) as { participant_code: string; external_id: string }[];
   return rows;
 }

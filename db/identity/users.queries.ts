@@ -69,7 +69,7 @@ export async function listUsers(tx: Tx, filter: UserFilter): Promise<{ items: Us
   const found = tx('users as u').modify((q) => {
     if (filter.role) q.where('u.role', filter.role);
     if (filter.status) q.where('u.status', filter.status);
-    if (filter.search) q.whereRaw(`position(lower(?) in lower(u.email || ' ' || u.name)) > 0`, [filter.search]);
+    if (filter.search) q.whereRaw(`position(folded(?) in folded(u.email || ' ' || u.name)) > 0`, [filter.search]);
   });
   const [{ count }] = (await found.clone().count<{ count: number }[]>('*')) as [{ count: number }];
   const descending = filter.sort.startsWith('-');

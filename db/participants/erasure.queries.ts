@@ -23,7 +23,13 @@ export async function mappedIdentityItems(tx: Tx, studyId: string): Promise<stri
   return IDENTITY.flatMap((field) => row?.participant_field_mapping[field] ?? []);
 }
 
-/** Those of the names, in lower case, that items of the study's forms have, or the participant's decisions quote. */
+/** SQL: the objects of a JSON value, itself and those inside of it. */
+const objectsIn = (value: string): string => `jsonb_path_query(${value}, 'strict $.** ? (@.type() == "object")')`;
+
+/**
+ * Those of the names that items of the study's forms have in any case, at any depth, or the participant's decisions
+ * quote.
+ */
 export async function knownItems(
   tx: Tx,
   of: { study_id: string; participant_id: string },
@@ -32,13 +38,13 @@ export async function knownItems(
   if (names.length === 0) return new Set();
   const rows = await query<{ name: string }>(
     tx,
-    `select lower(k) as name from form_instances f, jsonb_object_keys(f.items) k
-      where f.study_id = $1 and lower(k) = any($3::text[])
-     union
-     select lower(k) from anchor_decisions d,
-       jsonb_array_elements(case when jsonb_typeof(d.facts->'forms') = 'array' then d.facts->'forms' else '[]' end) f,
-       jsonb_object_keys(case when jsonb_typeof(f->'items') = 'object' then f->'items' else '{}' end) k
-      where d.participant_id = $2 and lower(k) = any($3::text[])`,
+    `select n as name from unnest($3::text[]) n where folded(n) in (
+       select folded(k) from form_instances f, ${objectsIn('f.items')} o, jsonb_object_keys(o) k where f.study_id = $1
+       union
+       select folded(k) from anchor_decisions d,
+         jsonb_array_elements(case when jsonb_typeof(d.facts->'forms') = 'array' then d.facts->'forms' else '[]' end) f,
+         ${objectsIn(`f->'items'`)} o, jsonb_object_keys(o) k
+        where d.participant_id = $2)`,
     [of.study_id, of.participant_id, [...names]],
   );
   return new Set(rows.map(({ name }) => name));
@@ -75,6 +81,7 @@ export async function eraseIdentity(
   const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [input.id]);
   await forgetDetails(tx, input.id);
   await execute(tx, 'select erase_reasons($1, $2), erase_visit_texts($1)', [input.id, input.reason]);
+  await execute(tx, 'select erase_inputs($1, $2::text[])', [input.id, [...input.items]]);
   const files = await endExports(tx, input.study_id, input.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
 }

@@ -67,12 +67,12 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
     conditions.push(`p.site_id in (select id from sites where site_code = ${value(filter.siteCode)})`);
   if (filter.code)
     conditions.push(
-      `position(lower(${value(filter.code)}) in lower(concat_ws(chr(10), p.participant_code, p.external_id))) > 0`,
+      `position(folded(${value(filter.code)}) in folded(concat_ws(chr(10), p.participant_code, p.external_id))) > 0`,
     );
-  if (filter.email) conditions.push(`position(lower(${value(filter.email)}) in lower(p.email)) > 0`);
+  if (filter.email) conditions.push(`position(folded(${value(filter.email)}) in folded(p.email)) > 0`);
   if (filter.search)
     conditions.push(
-      `position(lower(${value(filter.search)}) in lower(concat_ws(chr(10), p.participant_code, p.external_id, ` +
+      `position(folded(${value(filter.search)}) in folded(concat_ws(chr(10), p.participant_code, p.external_id, ` +
         'p.email))) > 0',
     );
   const found = `from participants p where ${conditions.join(' and ')}`;

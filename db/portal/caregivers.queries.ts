@@ -62,7 +62,7 @@ export function listCaregivers(
     .modify((q) => {
       if (filter.status) q.where('c.status', filter.status);
       if (filter.search)
-        q.whereRaw('position(lower(?) in lower(concat_ws(chr(10), c.name, c.email))) > 0', [filter.search]);
+        q.whereRaw('position(folded(?) in folded(concat_ws(chr(10), c.name, c.email))) > 0', [filter.search]);
     });
   return page(tx, found, COLUMNS, filter, SORTS, 'c.id');
 }

@@ -45,7 +45,8 @@ export function listStudies(
   const found = tx('studies').modify((q) => {
     if (filter.studyId) q.where('id', filter.studyId);
     if (filter.status) q.where('status', filter.status);
-    if (filter.search) q.whereRaw(`position(lower(?) in lower(study_code || ' ' || study_name)) > 0`, [filter.search]);
+    if (filter.search)
+      q.whereRaw(`position(folded(?) in folded(study_code || ' ' || study_name)) > 0`, [filter.search]);
   });
   return page(
     tx,

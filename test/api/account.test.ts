@@ -1,7 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { hash } from '@node-rs/argon2';
 import { expect } from 'chai';
 import pg from 'pg';
+import { seesEverything } from '../support/everything.js';
 import { Http, admin, goodPassword, login, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -61,6 +63,27 @@ describe('One’s own account', () => {
     expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
     expect((await nobody.post('/api/auth/login', { email: one.email, password: goodPassword })).status).to.equal(401);
     await login(root.base, one.email, next);
+  });
+
+  it('a password is the same however a keyboard composes its letters, also one of an earlier release', async () => {
+    const { email, userId } = await user(root, 'coordinator');
+    const composed = 'r\u00e9sum\u00e9 of blue staples 42';
+    const typed = composed.normalize('NFD');
+    const enter = async (password: string) => (await nobody.post('/api/auth/login', { email, password })).status;
+    await root.expect(201, 'POST', '/api/auth/register', {
+      email: `other-${email}`,
+      name: 'N',
+      password: composed,
+      role: 'coordinator',
+    });
+    await login(root.base, `other-${email}`, typed);
+    const database = await seesEverything();
+    try {
+      await database.query('update users set password_hash = $1 where id = $2', [await hash(typed), userId]);
+    } finally {
+      await database.end();
+    }
+    expect([await enter(typed), await enter(composed)]).to.deep.equal([200, 401]);
   });
 
   it('an unknown and an inactive account are answered alike, and get no mail', async () => {

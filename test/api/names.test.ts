@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Http, admin, newStudy, unique } from '../support/http.js';
+import { Http, admin, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { imported } from '../data/stage.js';
 
@@ -151,5 +151,28 @@ describe('Names and codes that people type', function () {
     const sites = `/api/studies/${study.id}/sites`;
     await http.expect(201, 'POST', sites, { site_code: composed });
     expect((await http.send('POST', sites, { site_code: decomposed })).status).to.equal(409);
+  });
+
+  it('are found in any case, whatever the alphabet', async () => {
+    const word = unique('').slice(1);
+    const named = `Étude Жизнь ${word}`;
+    const { id } = await newStudy(http, { study_name: named });
+    await newParticipant(http, id, { participant_code: named });
+    await http.expect(201, 'POST', `/api/studies/${id}/caregivers`, { name: named });
+    await http.expect(201, 'POST', '/api/users/invite', {
+      email: `${word}@example.org`,
+      name: named,
+      role: 'coordinator',
+    });
+    for (const list of [
+      '/api/studies?',
+      `/api/studies/${id}/participants?`,
+      `/api/studies/${id}/caregivers?`,
+      '/api/users?',
+    ])
+      for (const search of [named, named.toLowerCase(), named.toUpperCase(), named.normalize('NFD').toLowerCase()]) {
+        const { total } = await http.expect(200, 'GET', `${list}search=${encodeURIComponent(search)}`);
+        expect(total, `${list} ${search}`).to.equal(1);
+      }
   });
 });

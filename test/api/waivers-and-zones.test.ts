@@ -27,6 +27,29 @@ describe('What is stored of a time zone and of a waiver', () => {
     expect(policy.time_precision).to.include({ study_timezone: 'America/New_York' });
   });
 
+  it('an abbreviation that means several zones is refused, and one that the database reads otherwise is its zone', async () => {
+    const study = await newStudy(http);
+    const { id } = await newParticipant(http, study.id);
+    const at = `/api/studies/${study.id}`;
+    for (const timezone of ['IST', 'BST', 'CST', 'AET', 'SystemV/EST5']) {
+      const answers = [
+        await http.patch(at, { timezone }),
+        await http.post(`${at}/sites`, { site_code: 'A', timezone }),
+        await http.patch(`/api/participants/${id}`, { timezone }),
+      ];
+      for (const { status, body } of answers)
+        expect([status, body.errors?.map(({ path }) => path)], timezone).to.deep.equal([422, ['timezone']]);
+    }
+    for (const [timezone, zone] of [
+      ['CET', 'Europe/Brussels'],
+      ['EET', 'Europe/Athens'],
+      ['US/Pacific-New', 'America/Los_Angeles'],
+    ]) {
+      expect((await http.expect(200, 'PATCH', at, { timezone })).timezone).to.equal(zone);
+      expect((await http.expect(200, 'PATCH', `/api/participants/${id}`, { timezone })).timezone).to.equal(zone);
+    }
+  });
+
   it('a waiver names the criteria that it waives, and why: else 400, and nothing is stored', async () => {
     const study = await newStudy(http);
     const { id } = await newParticipant(http, study.id);

@@ -22,20 +22,23 @@ describe('record names that differ only in case', function () {
       const { status, body: answer } = await http.send<{ code: string }>(method, at, body);
       expect([status, answer.code]).to.deep.equal([409, 'DUPLICATE_EXTERNAL_ID']);
     };
-    await refused('POST', path, { participant_code: unique('P'), external_id: 'r5-é' });
+    for (const external_id of ['r5-é', 'R5-É', 'R5-É'.normalize('NFD')])
+      await refused('POST', path, { participant_code: unique('P'), external_id });
     await refused('PATCH', `/api/participants/${second.id}`, { external_id: 'r5-é' });
     await http.expect(200, 'PATCH', `/api/participants/${first.id}`, { external_id: 'r5-é' });
     const codes = [unique('A'), unique('B'), unique('C'), unique('D')];
     const rows = [`${codes[0]},R5-é`, `${codes[1]},R6`, `${codes[2]},r6`, `${first.participant_code as string},R5-é`];
+    rows.push(`${unique('E')},Ж9`, `${unique('F')},ж9`);
     const result = await imported(http, study.id, `participant_code,external_id\n${rows.join('\n')}\n`, '?mode=upsert');
     expect(result.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([
       [2, 'external_id', 'DUPLICATE_EXTERNAL_ID'],
       [4, 'external_id', 'DUPLICATE_EXTERNAL_ID'],
+      [7, 'external_id', 'DUPLICATE_EXTERNAL_ID'],
     ]);
-    expect([result.imported_count, result.updated_count]).to.deep.equal([1, 1]);
+    expect([result.imported_count, result.updated_count]).to.deep.equal([2, 1]);
     // Of two requests at once one comes first.
     const both = await Promise.all(
-      ['R7', 'r7'].map((external_id) => http.post(path, { participant_code: unique('P'), external_id })),
+      ['R7-Ü', 'r7-ü'].map((external_id) => http.post(path, { participant_code: unique('P'), external_id })),
     );
     expect(both.map(({ status }) => status).sort()).to.deep.equal([201, 409]);
   });

@@ -97,6 +97,22 @@ describe('A participant as FHIR R4', function () {
     expect(names).to.have.members(['a\ufffd\ufffd', 'plain']);
   });
 
+  it('has no empty text, whatever was left blank', async () => {
+    const site = await Site.open({ description: ' \n ' }, http);
+    const at = `/api/studies/${site.study.id}/participants/${site.participant.id}`;
+    for (const blank of ['', '  '])
+      await http.expect(201, 'POST', `${at}/consents`, {
+        status: 'signed',
+        signed_at: '2026-01-01T00:00:00Z',
+        consent_version_id: blank,
+        purpose: blank,
+      });
+    const { text } = await http.get(`/api/exports/studies/${site.study.id}/participants/${site.participant.id}/fhir`);
+    expect(text).not.to.match(/": ?"\s*"/);
+    for (const consent of kinds(JSON.parse(text) as Bundle, 'Consent'))
+      expect(consent.policyRule).to.deep.equal({ text: 'not stated' });
+  });
+
   it('is a bundle that HL7’s schema takes, as a whole and each resource, and the schema does refuse', async () => {
     for (const person of filled.people) {
       const bundle = await of(person.id);

@@ -4,6 +4,7 @@ import { contentHash } from '../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
+import { seesEverything } from '../support/everything.js';
 import { until } from '../support/until.js';
 import { day } from '../assessment/stage.js';
 import { filledStudy } from './filled-study.js';
@@ -119,6 +120,56 @@ describe('A whole study, out and in again', () => {
     const stored = await full(other.study_id);
     expect(stored.tables.form_instances!.map(({ items }) => items)).to.deep.equal([{ AGE: 61 }]);
     expect(other.content_sha256).to.equal(contentHash(stored));
+  });
+
+  it('a time zone of a document that the database does not know is refused by its place: it would stop the visits of all studies', async () => {
+    const { sites, participants } = document.tables;
+    const zoned = (rows: typeof sites, timezone: string) => rows!.map((row) => ({ ...row, timezone }));
+    for (const [edited, path] of [
+      [{ ...document, study: { ...document.study, timezone: 'Bad/Zone' } }, 'study.timezone'],
+      [{ ...document, tables: { ...document.tables, sites: zoned(sites, 'Nowhere/X') } }, 'tables.sites.0.timezone'],
+      [
+        { ...document, tables: { ...document.tables, participants: zoned(participants, 'IST') } },
+        'tables.participants.0.timezone',
+      ],
+    ] as const) {
+      const answer = await load(edited, fresh());
+      expect([answer.status, answer.body.errors?.map((fault) => fault.path)], path).to.deep.equal([422, [path]]);
+    }
+    const loaded = await into({ ...document, study: { ...document.study, timezone: 'CET' } } as StudyDocument, fresh());
+    expect((await http.expect(200, 'GET', `/api/studies/${loaded.study_id}`)).timezone).to.equal('Europe/Brussels');
+    const database = await seesEverything();
+    try {
+      const stored = database.query(`update studies set timezone = 'Nowhere/X' where id = $1`, [loaded.study_id]);
+      expect(await stored.catch(({ constraint }: { constraint: string }) => constraint)).to.equal(
+        'studies_timezone_known',
+      );
+    } finally {
+      await database.end();
+    }
+  });
+
+  it('a schedule of a document has the bounds of others: one without end would stop the worker of all studies', async () => {
+    const event = { id: randomUUID(), event_oid: 'E', name: 'E', target_day: 1 };
+    for (const [table, row, field] of [
+      ['event_definitions', { ...event, repeat_count: 20_000_000, repeat_every_days: 1 }, 'repeat_count'],
+      ['event_definitions', { ...event, window_after: 2_000_000_000 }, 'window_after'],
+      ['visit_windows', { ...document.tables.visit_windows![0], target_day: 10_000_000 }, 'target_day'],
+      ['holiday_calendars', { id: randomUUID(), weekend_days: [1, 2, 3, 4, 5, 6, 7] }, 'weekend_days'],
+    ] as const) {
+      const answer = await load({ ...document, tables: { ...document.tables, [table]: [row] } }, fresh());
+      expect([answer.status, answer.body.errors?.map((fault) => fault.path)], answer.text.slice(0, 300)).to.deep.equal([
+        422,
+        [`tables.${table}.0.${field}`],
+      ]);
+    }
+    const notifications = { channels: ['email'], send_at: '99:99' };
+    const config = { ...(document.study.config as object), notifications };
+    const answer = await load({ ...document, study: { ...document.study, config } }, fresh());
+    expect([answer.status, answer.body.errors?.map((fault) => fault.path)]).to.deep.equal([
+      422,
+      ['config.notifications.send_at'],
+    ]);
   });
 
   it('a document whose instants have an offset, as they were written once, is loaded as the same', async () => {

@@ -6,6 +6,7 @@ import {
   daysBetween,
   isDate,
   isZone,
+  zoneName,
   readDateItem,
   yearsBetween,
 } from '../../workflows/domain/util/dates.js';
@@ -110,6 +111,16 @@ describe('dates of the anchor', () => {
   it('what is a zone, and what is none', () => {
     for (const yes of ['UTC', 'Europe/Berlin', 'Pacific/Kiritimati']) expect(isZone(yes), yes).to.equal(true);
     for (const no of ['', 'Mars/Olympus', '+01:00', '-05:00', 'x'.repeat(60)]) expect(isZone(no), no).to.equal(false);
+    // Three letters mean several zones: India, Ireland or Israel. Those of System V are this platform's alone.
+    for (const no of ['IST', 'BST', 'CST', 'AET', 'SystemV/EST5']) expect(isZone(no), no).to.equal(false);
+    for (const [linked, zone] of [
+      ['CET', 'Europe/Brussels'],
+      ['met', 'Europe/Brussels'],
+      ['EET', 'Europe/Athens'],
+      ['WET', 'Europe/Lisbon'],
+      ['US/Pacific-New', 'America/Los_Angeles'],
+    ] as const)
+      expect([isZone(linked), zoneName(linked)], linked).to.deep.equal([true, zone]);
   });
 
   describe('a date item of a form', () => {

@@ -32,6 +32,38 @@ const unnamed = (table: string, text: string): Guard => ({
 /** What is seen of others, and what an import says of persons. */
 export const dataGuards: readonly Guard[] = [
   {
+    refuses: 'values of form items in the errors of expressions',
+    file: 'workflows/domain/expressions/expressions.ts',
+    text: 'return what === undefined || expression.includes(value!) ? sentence : `${what}${place}`;',
+    without: "return what === undefined || value !== '' || expression !== '' ? sentence : `${what}${place}`;",
+    test: 'test/api/erased-items.test.ts',
+    title: 'finds no value of an item in what is stored of a rule that fails',
+  },
+  {
+    refuses: 'items of an erased participant in what a computed date was read from',
+    file: 'db/participants/erasure.queries.ts',
+    text: "await execute(tx, 'select erase_inputs($1, $2::text[])', [input.id, [...input.items]]);",
+    without: '',
+    test: 'test/api/erased-items.test.ts',
+    title: 'removes items that a computed date names as what its rule read',
+  },
+  {
+    refuses: 'schedules of an imported study that stop the worker',
+    file: 'api/exports/full-study/opened.ts',
+    text: '  requireBoundedDesign(document);',
+    without: '  if (bytes.length === 0) requireBoundedDesign(document);',
+    test: 'test/data/full.test.ts',
+    title: 'a schedule of a document has the bounds of others',
+  },
+  {
+    refuses: 'time zones of an imported study that the database does not know',
+    file: 'api/exports/full-study/opened.ts',
+    text: 'if (!isZone(row.timezone))',
+    without: "if (row.timezone === '' && !isZone(row.timezone))",
+    test: 'test/data/full.test.ts',
+    title: 'a time zone of a document that the database does not know is refused by its place',
+  },
+  {
     refuses: 'an active session’s id for who may not start sessions',
     file: 'api/assessment/sessions/sessions.service.ts',
     text: `id: session.status === 'active' && !sessionCallers.roles.includes(actor.role) ? null : session.id,`,

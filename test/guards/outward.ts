@@ -11,6 +11,14 @@ const ALONE = 'HOST opens the API alone: the others stay on loopback';
 /** What leaves the service: messages, secrets, connections, and what each of its processes is given. */
 export const outwardGuards: readonly Guard[] = [
   {
+    refuses: 'mails to several addresses that an import smuggled into one',
+    file: 'activities/notifications/smtp.ts',
+    text: 'if (SEVERAL.test(to)) throw new RefusedMessage(NOT_USABLE);',
+    without: 'if (to === SEVERAL.source) throw new RefusedMessage(NOT_USABLE);',
+    test: 'test/security/attacks.test.ts',
+    title: 'goes to nobody by an address of an import that is several, or has a line break',
+  },
+  {
     refuses: 'test messages to strangers',
     file: SENDING,
     text: RECIPIENTS,

@@ -186,6 +186,44 @@ describe('Attacks from outside', function () {
       }
     });
 
+    it('goes to nobody by an address of an import that is several, or has a line break', async () => {
+      const { id } = await newParticipant(root, study.id, { email: 'a@example.org' });
+      const exported = await root.get<{ tables: { participants: Loose[] } }>(`/api/exports/studies/${study.id}/full`);
+      const tag = unique('smuggled');
+      const bad = [
+        `a@example.org\r\nBcc: ${tag}@example.org`,
+        `a@example.org, ${tag}@example.org`,
+        `${tag} <a@example.org>`,
+        `a@example.org;${tag}@example.org`,
+      ];
+      const { tables } = exported.body;
+      const row = tables.participants.find((one) => one.id === id)!;
+      const query = new URLSearchParams({ study_code: unique('COPY'), study_name: 'A copy' });
+      const copy = await root.expect<{ study_id: string }>(201, 'POST', `/api/studies/import/full?${query}`, {
+        ...exported.body,
+        tables: {
+          participants: bad.map((email, i) => ({ ...row, id: randomUUID(), participant_code: `C${i}`, email })),
+        },
+      });
+      const { items } = await root.expect(200, 'GET', `/api/studies/${copy.study_id}/participants`);
+      expect(items.map(({ email }) => email).sort()).to.deep.equal([...bad].sort());
+      for (const person of items) {
+        await root.expect(202, 'POST', '/api/portal/magic-link', { participant_id: person.id, channel: 'email' });
+        const sent = await until(
+          async () =>
+            (await root.get(`/api/notifications?participant_id=${person.id}`)).body.items.find(
+              ({ status }) => status !== 'pending',
+            ),
+          { what: 'the mail to be tried' },
+        );
+        expect([sent.status, sent.last_error]).to.deep.equal([
+          'failed',
+          'the mail server refused the message: its address is not usable',
+        ]);
+      }
+      expect(JSON.stringify(await mails())).not.to.include(tag);
+    });
+
     it('has links to this service, whatever host a request names', async () => {
       const { email } = await user(root, 'coordinator');
       const { hostname, port } = new URL(root.base);

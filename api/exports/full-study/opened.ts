@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
+import { isZone, zoneName } from '../../../workflows/domain/util/dates.js';
 import { isOwnDocument } from '../../../db/exports/full-study/claims.js';
 import type { StudyDocument } from '../../../db/exports/full-study/document.js';
 import { FORMAT, FORMAT_VERSION } from '../../../db/exports/full-study/format.js';
 import { EXPORTED_STUDY_COLUMNS, ofTarget, studyTables } from '../../../db/exports/full-study/tables.js';
 import { PLAIN_LIMITS, parseJson } from '../../http/body/json.js';
-import { problem } from '../../http/errors.js';
+import { invalidFields, problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { StudyDocument as DocumentSchema } from '../full-study.schemas.js';
+import { requireBoundedDesign } from './design-rows.js';
 
 export interface ImportTarget {
   study_id?: string | undefined;
@@ -58,6 +60,8 @@ export function openDocument(
     throw problem('FILE_UNREADABLE', {
       detail: `The document has a table that is not known here: ${strange.slice(0, 60)}.`,
     });
+  nameZones(document);
+  requireBoundedDesign(document);
   const target: ImportTarget = {};
   for (const name of KEYS) {
     const said = [named[name], outer[name], inner[name]].filter(
@@ -85,4 +89,19 @@ export function openDocument(
       hasDatacapture: (document.tables.datacapture_configs ?? []).length > 0,
     },
   };
+}
+
+/** Writes time zones as the API stores them. @throws 422 one that the database could not compute with */
+function nameZones({ study, tables }: StudyDocument): void {
+  const named: [string, Record<string, unknown>][] = [['study', study as Record<string, unknown>]];
+  for (const table of ['sites', 'participants'])
+    for (const [i, row] of (tables[table] ?? []).entries()) named.push([`tables.${table}.${i}`, row]);
+  for (const [path, row] of named) {
+    if (typeof row.timezone !== 'string') continue;
+    if (!isZone(row.timezone))
+      throw invalidFields([
+        { path: `${path}.timezone`, code: 'FORMAT', message: `${path}.timezone is not a valid time-zone` },
+      ]);
+    row.timezone = zoneName(row.timezone);
+  }
 }

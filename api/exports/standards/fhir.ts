@@ -56,7 +56,7 @@ export function fhirBundle(
       identifier: [{ system: system('study-code'), value: study.study_code }],
       title: writable(study.study_name),
       status: STUDY_STATUS[study.status] ?? 'active',
-      description: study.description ? writable(study.description) : null,
+      description: study.description?.trim() ? writable(study.description) : null,
       period: period(study.start_date, study.end_date),
     }),
     {
@@ -111,13 +111,13 @@ function consentOf(
     category: [
       {
         coding: [{ system: 'http://loinc.org', code: '59284-0', display: 'Consent Document' }],
-        ...(purpose && { text: writable(purpose) }),
+        ...(purpose?.trim() && { text: writable(purpose) }),
       },
     ],
     patient: reference(patientId),
     dateTime: signed_at ?? created_at,
-    // R4 requires a policy: the agreed version.
-    policyRule: { text: writable(consent_version_id ?? 'not stated') },
+    // R4 requires a policy: the agreed version. A text is never empty.
+    policyRule: { text: consent_version_id?.trim() ? writable(consent_version_id) : 'not stated' },
     // This service has not verified an import's claims.
     verification: imported ? [{ verified: false }] : undefined,
     provision: revoked_at === null ? undefined : { period: period(signed_at, revoked_at) },

@@ -2,26 +2,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
-import { zoneName } from '../../../workflows/domain/util/dates.js';
+import { isZone, zoneName } from '../../../workflows/domain/util/dates.js';
 import { invalidFields, problem } from '../errors.js';
 import type { FaultEntry } from '../errors.js';
 import { suggestion } from './suggestion.js';
 
 /** The most errors that an answer names. */
 export const MAX_FAULTS = 100;
-
-/** A time zone that this runtime supports. */
-export function isTimeZone(value: string): boolean {
-  // An offset such as +02:00 is no time zone: it has no daylight saving.
-  if (!/^[A-Za-z]/.test(value)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-    return true;
-  } catch (fault) {
-    if (fault instanceof RangeError) return false;
-    throw fault;
-  }
-}
 
 /** An instant in its most common form. */
 const USUAL_INSTANT =
@@ -61,7 +48,7 @@ function build(allErrors: boolean): Ajv2020 {
   });
   // The package is CommonJS: under NodeNext its function is the property `default`.
   addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
-  ajv.addFormat('time-zone', isTimeZone);
+  ajv.addFormat('time-zone', isZone);
   const known = (format: 'date' | 'date-time') =>
     (addFormats.default.get(format) as { validate: (value: string) => boolean }).validate;
   const [anyDate, anyInstant] = [known('date'), known('date-time')];
@@ -72,7 +59,7 @@ function build(allErrors: boolean): Ajv2020 {
   ajv.addFormat('date-time', instant);
   ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
   addRewriting(ajv, 'x-instant', (value) => (FAR.test(value) ? nearer(value) : undefined));
-  addRewriting(ajv, 'x-time-zone', (value) => (isTimeZone(value) ? zoneName(value) : undefined));
+  addRewriting(ajv, 'x-time-zone', (value) => (isZone(value) ? zoneName(value) : undefined));
   addRewriting(ajv, 'x-nfc', (value) => (PLAIN.test(value) ? undefined : value.normalize('NFC')));
   addRewriting(ajv, 'x-trimmed', (value) => value.trim());
   return ajv;

@@ -342,7 +342,16 @@ function faultAsWritten(expression: string, context: Record<string, unknown>, fa
   try {
     parse(expression)(context);
   } catch (sameFault) {
-    return sentenceOf(sameFault);
+    return withoutValue(expression, sentenceOf(sameFault));
   }
-  return sentenceOf(fault);
+  return withoutValue(expression, sentenceOf(fault));
+}
+
+/** The sentences that end with a value: it may be a person's, and sentences are stored for good. */
+const QUOTING =
+  /^(not a date|No such key|Invalid regular expression|Invalid duration string|integer overflow): (.*?)( \(line \d+, column \d+\))?$/s;
+
+function withoutValue(expression: string, sentence: string): string {
+  const [, what, value, place = ''] = QUOTING.exec(sentence) ?? [];
+  return what === undefined || expression.includes(value!) ? sentence : `${what}${place}`;
 }

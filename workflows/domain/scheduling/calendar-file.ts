@@ -46,6 +46,8 @@ export function calendarFile(
   return `${lines.flatMap(folded).join('\r\n')}\r\n`;
 }
 
+const LAST_DAY = '9999-12-31';
+
 const eventOf = (entry: CalendarEntry): string[] => [
   'BEGIN:VEVENT',
   `UID:${entry.visit_key}@visits`,
@@ -53,7 +55,8 @@ const eventOf = (entry: CalendarEntry): string[] => [
   `LAST-MODIFIED:${utcStamp(entry.updated_at)}`,
   `SEQUENCE:${entry.sequence}`,
   `DTSTART;VALUE=DATE:${day(entry.target_date)}`,
-  `DTEND;VALUE=DATE:${day(addDays(entry.target_date, 1))}`,
+  // The day after the last one cannot be written. Without an end, an event takes its day.
+  ...(entry.target_date === LAST_DAY ? [] : [`DTEND;VALUE=DATE:${day(addDays(entry.target_date, 1))}`]),
   `SUMMARY:${escaped(entry.name)}`,
   `DESCRIPTION:${escaped(entry.description)}`,
   `STATUS:${entry.cancelled ? 'CANCELLED' : 'CONFIRMED'}`,

@@ -93,9 +93,23 @@ export function isDate(value: string): boolean {
   }
 }
 
-/** True for an IANA time zone name that this platform knows. */
+/**
+ * Names whose meaning differs between programs, and their zones of the same name today (the time zone database's own
+ * links). PostgreSQL reads the first four as offsets without daylight saving, and does not know the others.
+ */
+const LINKED: Readonly<Record<string, string>> = {
+  CET: 'Europe/Brussels',
+  MET: 'Europe/Brussels',
+  EET: 'Europe/Athens',
+  WET: 'Europe/Lisbon',
+  'US/PACIFIC-NEW': 'America/Los_Angeles',
+  'CANADA/EAST-SASKATCHEWAN': 'America/Regina',
+};
+
+/** True for an IANA time zone name that this platform and the database know. */
 export function isZone(value: string): boolean {
-  if (value.length === 0 || value.length > 50 || /^[+-]/.test(value)) return false;
+  // An offset such as +02:00 has no daylight saving. This platform alone knows the zones of System V.
+  if (value.length > 50 || !/^(?!systemv\/)[a-z]/i.test(value)) return false;
   try {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(value);
     return true;
@@ -178,6 +192,6 @@ function readInstant(value: string, zone: string): string | null {
   }
 }
 
-/** The name of a known time zone in its usual spelling: `europe/berlin` becomes `Europe/Berlin`. */
+/** The name of a known time zone in its usual spelling: `europe/berlin` becomes `Europe/Berlin`, `CET` its zone. */
 export const zoneName = (zone: string): string =>
-  Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId;
+  LINKED[zone.toUpperCase()] ?? Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId;

@@ -1,4 +1,4 @@
-import { addDays, dayOfWeek } from '../../util/dates.js';
+import { addDays, dayOfWeek, daysBetween } from '../../util/dates.js';
 
 export interface Holiday {
   date: string;
@@ -39,6 +39,10 @@ export function dayOff(
 
 /** The first working day from `date` on, no later than `last`; null: none. */
 export function nextWorkingDay(calendar: WorkingCalendar, date: string, last: string): string | null {
-  for (let day = date; day <= last; day = addDays(day, 1)) if (dayOff(calendar, day) === null) return day;
+  const days = daysBetween(date, last);
+  for (let after = 0; after <= days; after += 1) {
+    const day = addDays(date, after);
+    if (dayOff(calendar, day) === null) return day;
+  }
   return null;
 }
