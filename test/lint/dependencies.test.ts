@@ -72,8 +72,8 @@ describe('dependencies', function suite() {
       'api/new.ts imports left-pad, which package.json does not name.',
       'api/new.ts is shipped and imports chai, which is a devDependency.',
     ]);
-    expect(changed((folder) => rmSync(join(folder, 'db', 'identity', 'passwords.ts')))).to.deep.equal([
-      '@node-rs/argon2 is used nowhere: remove it from package.json.',
+    expect(changed((folder) => rmSync(join(folder, 'activities', 'html', 'render.ts')))).to.deep.equal([
+      'preact-render-to-string is used nowhere: remove it from package.json.',
     ]);
     expect(changed((folder) => rmSync(join(folder, 'test', 'console', 'browser.ts')))).to.deep.equal([
       'The reason of axe-core names test/console/browser.ts in "by", which does not exist (scripts/dependencies/reasons.ts).',

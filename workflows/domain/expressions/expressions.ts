@@ -348,8 +348,11 @@ function faultAsWritten(expression: string, context: Record<string, unknown>, fa
 }
 
 /** The sentences that end with a value: it may be a person's, and sentences are stored for good. */
-const QUOTING =
-  /^(not a date|No such key|Invalid regular expression|Invalid duration string|integer overflow): (.*?)( \(line \d+, column \d+\))?$/s;
+const QUOTING = new RegExp(
+  `^(not a date|No such key|Invalid regular expression|Invalid duration string|integer overflow): ` +
+    String.raw`(.*?)( \(line \d+, column \d+\))?$`,
+  's',
+);
 
 function withoutValue(expression: string, sentence: string): string {
   const [, what, value, place = ''] = QUOTING.exec(sentence) ?? [];
