@@ -83,6 +83,7 @@ import * as erasedReasons from './0103-erased-reasons.js';
 import * as erasedVisitTexts from './0106-erased-visit-texts.js';
 import * as auditAppendVariables from './0108-audit-append-variables.js';
 import * as reminderLimitsRow from './0109-reminder-limits-row.js';
+import * as recordsToReadAgain from './0112-records-to-read-again.js';
 
 export interface SqlMigration {
   name: string;
@@ -176,5 +177,6 @@ export const migrations: readonly SqlMigration[] = [
   erasedVisitTexts,
   auditAppendVariables,
   reminderLimitsRow,
+  recordsToReadAgain,
 ];
 export const latestRevision = migrations.at(-1)!.name;
