@@ -115,9 +115,7 @@ async function listRecords(
   const all = await listIds(client, plan);
   if (sync.changed_since !== null) await turn();
   const read =
-    sync.changed_since === null
-      ? all
-      : await changedIds(deps, { study_id, client, plan, all }, rangeBegin(sync.changed_since));
+    sync.changed_since === null ? all : await changedIds(deps, { study_id, client, plan, all }, sync.changed_since);
   const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: new Set(all) });
   await withStudyScope(deps.database, study_id, async ({ tx }) => {
     const current = await syncs.findSync(tx, sync_id, 'for no key update');
@@ -136,14 +134,14 @@ async function listRecords(
   return { total: read.length, basis, plan };
 }
 
-/** The records that have changed since a time, and those of which something was left to be taken. */
+/** The records that have changed since a time, and those of which something was left to be taken that now may be. */
 async function changedIds(
   deps: CaptureDeps,
   { study_id, client, plan, all }: Pick<Presence, 'study_id' | 'client' | 'plan'> & { all: readonly string[] },
-  dateRangeBegin: string,
+  since: string,
 ): Promise<string[]> {
-  const changed = await listIds(client, plan, { dateRangeBegin });
-  const left = await readInScope(deps.database, study_id, (tx) => recordsToReadAgain(tx, study_id));
+  const changed = await listIds(client, plan, { dateRangeBegin: rangeBegin(since) });
+  const left = await readInScope(deps.database, study_id, (tx) => recordsToReadAgain(tx, study_id, since));
   return [...new Set([...changed, ...all.filter((record) => left.has(record))])];
 }
 

@@ -120,7 +120,7 @@ export async function storeReadings(
   return new Set(stored.map((row) => row.record));
 }
 
-/** Not all was taken from these records: the next reading takes them as changed, also a poll. */
+/** Not all was taken from these records: the next reading takes them as changed. */
 export async function readAgain(tx: Tx, studyId: string, records: readonly string[]): Promise<void> {
   if (records.length === 0) return;
   await prepared(tx, 'update datacapture_records set read_again = true where study_id = $1 and record = any($2)', [
@@ -129,12 +129,18 @@ export async function readAgain(tx: Tx, studyId: string, records: readonly strin
   ]);
 }
 
-/** The records of which something was left to be taken later. */
-export async function recordsToReadAgain(tx: Tx, studyId: string): Promise<Set<string>> {
+/**
+ * The records of which something was left to be taken later, and now may be: those without a participant, and all if a
+ * site was made or changed since.
+ */
+export async function recordsToReadAgain(tx: Tx, studyId: string, since: string): Promise<Set<string>> {
   const rows = await prepared<{ record: string }>(
     tx,
-    'select record from datacapture_records where study_id = $1 and read_again and vanished_at is null',
-    [studyId],
+    `select r.record from datacapture_records r
+      where r.study_id = $1 and r.read_again and r.vanished_at is null
+        and (exists (select from sites s where s.study_id = r.study_id and s.updated_at > $2::timestamptz)
+          or not exists (select from participants p where p.study_id = r.study_id and p.external_id = r.record))`,
+    [studyId, since],
   );
   return new Set(rows.map(({ record }) => record));
 }
