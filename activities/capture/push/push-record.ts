@@ -8,6 +8,7 @@ import type { PushPlan, PushWarning, PushRecordRow } from '../../../workflows/do
 import type { CaptureClient } from '../client/client.js';
 import { clientOf } from '../client/connection.js';
 import { USUAL_KEY } from '../client/dictionary.js';
+import { projectFacts } from '../client/project-facts.js';
 import { CaptureFailure } from '../client/failure.js';
 import { redact } from '../client/redact.js';
 import type { PushDeps } from './deps.js';
@@ -51,7 +52,12 @@ export async function pushRecord(
       progress.unread = row.unread;
       await keep();
       const { warnings } = row;
-      const place = await existing(client, plan, row.primaryKey, config.known_events, call);
+      const facts = async (when: 'kept' | 'anew') => {
+        await call();
+        return projectFacts(deps, { config, client }, when);
+      };
+      const isClassic = async () => (await facts('kept')).classic || (await facts('anew')).classic;
+      const place = await existing(client, { plan, isClassic }, row.primaryKey, config.known_events, call);
       const open = unanswered
         ? missingFrom(row.values, await standing(client, place, row.primaryKey, row.values, call))
         : row.values;
@@ -163,13 +169,13 @@ interface Place {
 }
 
 /**
- * The record by its name in the capture system, and the event if its project has events: that is read here and now,
- * since an import that names none would go to the first one. Importing an unknown record would create it.
+ * The record by its name in the capture system, and the event if its project has events: its rows tell that here and
+ * now, since an import that names none would go to the first one. Importing an unknown record would create it.
  * @throws CaptureFailure `rejected` if there is none
  */
 async function existing(
   client: CaptureClient,
-  { record, event: planned }: Pick<Delivery['plan'], 'record' | 'event'>,
+  { plan: { record, event: planned }, isClassic }: { plan: Delivery['plan']; isClassic: () => Promise<boolean> },
   primaryKey: string,
   known: KnownEvents,
   call: () => Promise<void>,
@@ -179,7 +185,8 @@ async function existing(
   const names = rows.map((row) => String(row[primaryKey] ?? ''));
   const name = names.find((each) => each === record) ?? names.find((each) => sameRecord(each, record));
   if (name !== undefined) {
-    const event = rows.some((row) => typeof row[EVENT_FIELD] === 'string' && row[EVENT_FIELD] !== '') ? planned : null;
+    const listed = rows.some((row) => typeof row[EVENT_FIELD] === 'string' && row[EVENT_FIELD] !== '');
+    const event = listed || !(await isClassic()) ? planned : null;
     requireOwnArm(
       known,
       event,
