@@ -3,7 +3,7 @@ import { rangeBegin } from '../../activities/capture/client/export.js';
 import { datacapturePollId } from '../../workflows/contract.js';
 import { temporalOf } from '../support/temporal.js';
 import type { TemporalAccess } from '../support/temporal.js';
-import { pollBecomes, polled, pollInterval } from './polling.js';
+import { pollBecomes, polled } from './polling.js';
 import { Stage } from './support.js';
 import type { CaptureStudy } from './support.js';
 
@@ -26,7 +26,6 @@ describe('reconciling poll: what no trigger is sent for', function () {
     await stage?.clear();
   });
 
-  const interval = (studyId: string) => pollInterval(temporal, studyId);
   const becomes = (studyId: string, minutes: number) => pollBecomes(temporal, studyId, minutes);
   const poll = (study: CaptureStudy, known: number) => polled(temporal, study, known);
   const row = (record: string, values: Record<string, string> = {}) => ({

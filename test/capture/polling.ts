@@ -6,7 +6,7 @@ import { syncReport } from './support.js';
 import type { CaptureStudy, SyncReport } from './support.js';
 
 /** Minutes between two polls, as the schedule has it; 0: there is none. */
-export async function pollInterval(temporal: TemporalAccess, studyId: string): Promise<number> {
+async function pollInterval(temporal: TemporalAccess, studyId: string): Promise<number> {
   try {
     return (
       (await temporal.client.schedule.getHandle(datacapturePollId(studyId)).describe()).spec.intervals![0]!.every /
