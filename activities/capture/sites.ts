@@ -22,8 +22,9 @@ export const isUnsettled = (notices: readonly TriggerNotice[]): boolean =>
 const ambiguous = (group: string, sites: readonly SiteRow[]): TriggerNotice => ({
   code: 'AMBIGUOUS_SITE',
   message:
-    `The data access group "${group}" may be any of the sites ${sites.map(({ site_code }) => `"${site_code}"`).join(', ')}: ` +
-    'map site_code, or give the site of the group that name as its code.',
+    `The data access group "${group}" may be any of these sites: ` +
+    `${sites.map(({ site_code }) => `"${site_code}"`).join(', ')}. ` +
+    'Map site_code, or give the site of the group that name as its code.',
 });
 
 const codeOf = ({ mapped, group }: Reading): string => mapped.values.site_code ?? group ?? '';
