@@ -236,6 +236,8 @@ const server = (schemes: readonly string[], doc: string): Definition<string | un
   },
 });
 
+/** As a browser sends it: an app's shell has a scheme of its own (`capacitor://localhost`), a page of a file `null`. */
+const ORIGIN = /^(null|file:\/\/|[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+)$/;
 /** Origins by commas, as browsers write them: scheme, host and port, nothing behind. */
 const origins = (group: string, doc: string): Definition<string[] | undefined> => ({
   group,
@@ -243,7 +245,7 @@ const origins = (group: string, doc: string): Definition<string[] | undefined> =
   fallback: undefined,
   parse: (raw) => {
     const named = list(group, doc).parse(raw);
-    const wrong = named?.filter((origin) => !/^https?:\/\/[^/?#@\s*]+$/.test(origin)) ?? [];
+    const wrong = named?.filter((origin) => !ORIGIN.test(origin)) ?? [];
     if (wrong.length > 0) throw new Error(`has values that are no origin: ${wrong.join(', ')}`);
     return named;
   },

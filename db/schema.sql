@@ -535,9 +535,11 @@ create table datacapture_records (
   lease_until timestamp with time zone,
   reading_hash character(64),
   vanished_at timestamp with time zone,
+  read_again boolean not null default false,
   constraint datacapture_records_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,
   constraint datacapture_records_pkey PRIMARY KEY (study_id, record)
 );
+CREATE INDEX datacapture_records_read_again ON public.datacapture_records USING btree (study_id) WHERE read_again;
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 
 -- row-level security, forced; research_app may: DELETE, INSERT, SELECT, UPDATE

@@ -1,20 +1,25 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { MANUAL_RETRY } from '../../workflows/domain/capture/duplicates.js';
-import type { Reading } from '../../workflows/domain/capture/reading.js';
+import { policyItems } from '../../workflows/domain/capture/participant.js';
+import type { Reading, ReadingRules } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 
 const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
 
 /**
- * The content of a record and the way of reading it: after a corrected mapping the same bytes are read again. It begins
- * with the requested part: the record in some events, or all of it.
+ * The content of a record and the way of reading it: after a corrected mapping, or under a policy that names other
+ * items, the same bytes are read again. It begins with the requested part: the record in some events, or all of it.
  */
-export const contentHashOf = (
+export function contentHashOf(
   rows: readonly ExportRow[],
-  mapping: Record<string, string>,
+  { mapping, policy, instrument }: Pick<ReadingRules, 'mapping' | 'policy' | 'instrument'>,
   event: string | null,
-): string => sha256(event).slice(0, MANUAL_RETRY) + sha256([rows, mapping]).slice(MANUAL_RETRY);
+): string {
+  const items = policyItems(policy, instrument).sort();
+  const read = items.length === 0 ? [rows, mapping] : [rows, mapping, items];
+  return sha256(event).slice(0, MANUAL_RETRY) + sha256(read).slice(MANUAL_RETRY);
+}
 
 /**
  * The values that the service takes from a record, independent of reader and other exported fields. The record's own

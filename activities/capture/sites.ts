@@ -1,7 +1,7 @@
 import { makeSite, sitesOf } from '../../db/capture/captured-participants.queries.js';
 import type { SiteRow } from '../../db/capture/captured-participants.queries.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
-import { matchesGroup } from '../../workflows/domain/capture/participant.js';
+import { sitesOfGroup } from '../../workflows/domain/capture/participant.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import { sortBy } from '../util/sort-by.js';
 import type { TriggerNotice } from './notice.js';
@@ -12,6 +12,21 @@ interface SiteFound {
   id?: string;
   notice?: TriggerNotice;
 }
+/** Notices of readings whose site is not known yet: another site of the study may change that. */
+const UNSETTLED: readonly string[] = ['UNKNOWN_SITE', 'AMBIGUOUS_SITE'];
+
+/** Whether a reading has to be looked at again, although its record stays the same. */
+export const isUnsettled = (notices: readonly TriggerNotice[]): boolean =>
+  notices.some(({ code }) => UNSETTLED.includes(code));
+
+const ambiguous = (group: string, sites: readonly SiteRow[]): TriggerNotice => ({
+  code: 'AMBIGUOUS_SITE',
+  message:
+    `The data access group "${group}" may be any of these sites: ` +
+    `${sites.map(({ site_code }) => `"${site_code}"`).join(', ')}. ` +
+    'Map site_code, or give the site of the group that name as its code.',
+});
+
 const codeOf = ({ mapped, group }: Reading): string => mapped.values.site_code ?? group ?? '';
 
 /** Finds the sites of readings of one study, in one transaction. */
@@ -33,15 +48,17 @@ export class Sites {
 
   /**
    * The mapped site code determines the site, else the data access group. An unknown one is created if configured
-   * (`create_missing_sites`); otherwise it is reported, and the participant has no site.
+   * (`create_missing_sites`); otherwise it is reported, and the participant has no site. So it is where several sites
+   * may be the group: data of a person are for the staff of its own site alone.
    */
   private async of({ mapped, group }: Reading): Promise<SiteFound> {
     const code = mapped.values.site_code;
     if (code === undefined && group === null) return {};
     this.sites ??= await sitesOf(this.work.tx, this.study.id);
-    const found =
-      this.sites.find((site) => site.site_code === code) ??
-      (group === null ? undefined : this.sites.find((site) => matchesGroup(site.site_code, group)));
+    const named = this.sites.find((site) => site.site_code === code);
+    if (named) return { id: named.id };
+    const [found, ...others] = group === null ? [] : sitesOfGroup(this.sites, group);
+    if (found && others.length > 0) return { notice: ambiguous(group!, [found, ...others]) };
     if (found) return { id: found.id };
     const wanted = code ?? group!;
     if (!this.study.create_missing_sites || wanted.length > MAX_CODE_LENGTH) {

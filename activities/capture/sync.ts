@@ -6,11 +6,13 @@ import { currentPolicyRow } from '../../db/capture/captured-participants.queries
 import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
+import { recordsToReadAgain } from '../../db/capture/datacapture-records.queries.js';
 import * as syncs from '../../db/capture/datacapture-syncs.queries.js';
 import { notifySyncFailed } from '../../db/capture/sync-notices.queries.js';
 import type { SyncRow } from '../../db/capture/datacapture-syncs.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
+import { policyItems } from '../../workflows/domain/capture/participant.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
 import { withRetryLimits } from './retry-limits.js';
 import type { CaptureClient } from './client/client.js';
@@ -76,15 +78,17 @@ async function openPoll(deps: CaptureDeps, { study_id }: DatacapturePollStart): 
 }
 
 /** The basis of a sync: if it changes meanwhile, the sync is incomplete. */
-const basisOf = (c: DatacaptureConfigRow) =>
+const basisOf = (c: DatacaptureConfigRow, policy: unknown) =>
   createHash('sha256')
     .update(
       canonicalJson([
         c.api_url,
+        c.api_token_encrypted,
         c.project_id,
         c.enrollment_instrument,
         c.enrollment_event,
         c.participant_field_mapping,
+        policyItems(policy, c.enrollment_instrument ?? '').sort(),
       ]),
     )
     .digest('hex');
@@ -102,16 +106,16 @@ async function listRecords(
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
   const turn = () => acquireRateSlot(deps.database, opened.api_url);
   await turn();
-  const { classic } = await projectFacts(deps, { config: opened, client });
+  const { classic } = await projectFacts(deps, { config: opened, client }, 'anew');
   const config = classic ? opened : await withPresentNames(deps, { config: opened, client }, turn);
   const plan = await planExport(client, config, policy, classic);
-  const basis = basisOf(config);
+  const basis = basisOf(config, policy);
   if (sync.listed) return { total: sync.records_total, basis, plan };
   await turn();
   const all = await listIds(client, plan);
   if (sync.changed_since !== null) await turn();
   const read =
-    sync.changed_since === null ? all : await listIds(client, plan, { dateRangeBegin: rangeBegin(sync.changed_since) });
+    sync.changed_since === null ? all : await changedIds(deps, { study_id, client, plan, all }, sync.changed_since);
   const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: new Set(all) });
   await withStudyScope(deps.database, study_id, async ({ tx }) => {
     const current = await syncs.findSync(tx, sync_id, 'for no key update');
@@ -128,6 +132,17 @@ async function listRecords(
     }
   });
   return { total: read.length, basis, plan };
+}
+
+/** The records that have changed since a time, and those of which something was left to be taken that now may be. */
+async function changedIds(
+  deps: CaptureDeps,
+  { study_id, client, plan, all }: Pick<Presence, 'study_id' | 'client' | 'plan'> & { all: readonly string[] },
+  since: string,
+): Promise<string[]> {
+  const changed = await listIds(client, plan, { dateRangeBegin: rangeBegin(since) });
+  const left = await readInScope(deps.database, study_id, (tx) => recordsToReadAgain(tx, study_id, since));
+  return [...new Set([...changed, ...all.filter((record) => left.has(record))])];
 }
 
 interface Presence {
@@ -172,7 +187,7 @@ async function endSync(
       last_sync_at: nowIso(),
       sync_status: 'active',
       sync_error_message: null,
-      polled_at: basisOf(config) === basis ? sync.started_at : null,
+      polled_at: basisOf(config, await currentPolicyRow(work.tx, study_id)) === basis ? sync.started_at : null,
     });
     await retryForbidden(work.tx, study_id, false);
     recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });

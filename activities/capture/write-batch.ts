@@ -3,7 +3,7 @@ import { currentPolicy, notifyCoordinators } from '../../db/capture/captured-par
 import { lockAnchorsOfRecords, lockByExternalId } from '../../db/capture/captured-participants.queries.js';
 import type { CapturedRow } from '../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { forgetReadings, releaseRecords, storeReadings } from '../../db/capture/datacapture-records.queries.js';
+import { readAgain, releaseRecords, storeReadings } from '../../db/capture/datacapture-records.queries.js';
 import type { RecordClaim } from '../../db/capture/datacapture-records.queries.js';
 import { storeOutcomes } from '../../db/capture/datacapture-syncs.queries.js';
 import type { RecordOutcome } from '../../db/capture/datacapture-syncs.queries.js';
@@ -13,7 +13,7 @@ import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { dateRefused, requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { enrollmentOf, hasForm } from '../../workflows/domain/capture/enrollment.js';
 import { latestDay } from '../../workflows/domain/util/dates.js';
-import { absentFields, readingOf, unreadFields } from '../../workflows/domain/capture/reading.js';
+import { absentFields, readingOf, unreadFields, withheldFields } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch } from '../anchor/decide-batch.js';
@@ -22,6 +22,7 @@ import { rulesOf } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
 import { formNotExported, TriggerRefused } from './client/failure.js';
 import { readingHashOf } from './record-hashes.js';
+import { isUnsettled } from './sites.js';
 import { adoptSpellings, STUDY_CLOSED, writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 
@@ -85,13 +86,13 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     });
   }
   const fresh = held.filter((each) => !(each.known && existing.has(each.reading.record)));
-  const refused = await writeFresh(
+  const open = await writeFresh(
     work,
     batch,
     { readings: fresh.map(({ reading }) => reading), existing, closed },
     outcomes,
   );
-  await forgetReadings(tx, study_id, refused);
+  await readAgain(tx, study_id, open);
   const left = [...batch.claims.keys()].filter((record) => !ours.has(record));
   await releaseRecords(tx, study_id, left, sync_id);
   return { left: await storeOutcomes(tx, batch, outcomes) };
@@ -129,10 +130,10 @@ function readingsOf(
     } else {
       const arm = enrollmentArm(config.known_events, enrollment.event);
       const absent = absentFields(own, config.participant_field_mapping);
-      const unread = plan.mapped ? unreadFields(absent, plan.mapped) : [];
+      const unread = plan.mapped ? unreadFields(absent, plan.mapped, withheldFields(own, plan.free ?? [])) : [];
       const reading = readingOf(record, enrollment.values, { ...rules, arm, unread });
       const reading_hash = readingHashOf(reading, config.participant_field_mapping);
-      read.push({ reading, reading_hash, known: claim.reading_hash === reading_hash });
+      read.push({ reading, reading_hash, known: !claim.read_again && claim.reading_hash === reading_hash });
     }
   }
   return read;
@@ -145,7 +146,7 @@ const failedRecord = (record: string, { code, message }: { code: string; message
   issues: [{ code, message }],
 });
 
-/** Writes new or changed records. @returns those with a participant of which nothing could be used */
+/** Writes new or changed records. @returns those of which something is left to be taken later */
 async function writeFresh(
   work: WriteTransaction,
   { config, sync_id, plan }: ReadBatch,
@@ -172,14 +173,14 @@ async function writeFresh(
     existing,
   );
   const written = new Map<string, WrittenParticipant>();
-  const refused: string[] = [];
+  const open: string[] = [];
   for (const [record, result] of results) {
     if (!(result instanceof TriggerRefused)) {
       written.set(record, result);
+      if (isUnsettled(result.notices)) open.push(record);
       continue;
     }
-    // A record without a participant stays unread, and its content identifies it.
-    if (existing.has(record)) refused.push(record);
+    if (result.code !== STUDY_CLOSED) open.push(record);
     const outcome = failedRecord(record, result);
     outcomes.push(result.code === STUDY_CLOSED ? { ...outcome, outcome: 'skipped' } : outcome);
   }
@@ -195,7 +196,7 @@ async function writeFresh(
     sync_id,
     [...written.values()].map((result) => ({ result, decided: decided.get(result.participant_id)! })),
   );
-  return refused;
+  return open;
 }
 
 const ensuring = ({ outcome, dates }: WrittenParticipant): EnsureScheduleOptions =>

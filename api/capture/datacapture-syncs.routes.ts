@@ -40,7 +40,8 @@ export const datacaptureSyncRoutes = [
     description:
       'Issues, in pages: records that could not be taken (PARTICIPANT_CODE_TAKEN, …), another date for a final ' +
       'anchor (OVERRIDE_REQUIRED), sites that the ' +
-      'study does not have (UNKNOWN_SITE), participants whose record is missing (RECORD_VANISHED; with ' +
+      'study does not have (UNKNOWN_SITE) or that a data access group may be several of (AMBIGUOUS_SITE), ' +
+      'participants whose record is missing (RECORD_VANISHED; with ' +
       'RECORD_RENAMED where a new record holds the same).',
     access: inStudy(),
     transaction: 'read',

@@ -150,10 +150,13 @@ function valuesOf(
   if (webhook_secret !== undefined)
     values.webhook_secret_encrypted =
       webhook_secret === null ? null : seal(services, webhook_secret, webhookSecretPlace(studyId));
-  // Readings under another mapping or connection do not apply any more.
+  // Readings under another mapping or connection do not apply any more; another token may see other records.
   if (
     stored &&
-    READ_BY.some((name) => values[name] !== undefined && JSON.stringify(values[name]) !== JSON.stringify(stored[name]))
+    (api_token !== undefined ||
+      READ_BY.some(
+        (name) => values[name] !== undefined && JSON.stringify(values[name]) !== JSON.stringify(stored[name]),
+      ))
   )
     values.polled_at = null;
   // Another capture system has other ids: its events are found by name first.

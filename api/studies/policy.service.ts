@@ -11,6 +11,8 @@ import { invalidFields, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { Type } from '../http/common.schemas.js';
 import { check } from '../http/validation/validation.js';
+import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
+import { policyItems } from '../../workflows/domain/capture/participant.js';
 import { insertPolicy, policyInForce } from '../../db/studies/policies.queries.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -66,6 +68,7 @@ export async function savePolicy(
   if (!first && sameJson(study.policy, policy))
     return { policy, policy_version: study.policy_version, change_id: null };
   const policyVersion = first ? 1 : study.policy_version + 1;
+  await readItemsAnew(tx, studyId, study.policy, policy);
   await insertPolicy(tx, { study_id: studyId, policy_version: policyVersion, policy, author_id: actor.id });
   if (!first) {
     audit.record({
@@ -86,6 +89,14 @@ export async function savePolicy(
     ]);
   }
   return { policy, policy_version: policyVersion, change_id: first ? null : changeIdOf(policyVersion) };
+}
+
+/** The next poll reads all records where the policy reads other items of the enrollment form than before. */
+async function readItemsAnew(tx: Tx, studyId: string, before: unknown, after: Policy): Promise<void> {
+  const config = await findConfig(tx, studyId);
+  if (!config?.enrollment_instrument) return;
+  const [named, wanted] = [before, after].map((policy) => policyItems(policy, config.enrollment_instrument!));
+  if (wanted!.some((item) => !named!.includes(item))) await updateConfig(tx, studyId, { polled_at: null });
 }
 
 const changeIdOf = (policyVersion: number) => `policy-${policyVersion}`;

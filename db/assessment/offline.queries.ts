@@ -332,7 +332,9 @@ export async function advanceSession(
   row: Pick<
     LocalSessionRow,
     'id' | 'status' | 'completed_at' | 'content_hash' | 'start_hash' | 'visit_id' | 'device_id' | 'started_device_id'
-  > & { quality_flags: string; clock_skew_ms: number | null; timezone?: string; language?: string },
+  > & { quality_flags: string; clock_skew_ms: number | null } & Partial<
+      Record<'timezone' | 'language', string> & Record<'battery_id' | 'battery_version', number>
+    >,
 ): Promise<void> {
   const { id, ...change } = row;
   await tx('assessment_sessions').where({ id }).update(change);

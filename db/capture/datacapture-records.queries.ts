@@ -7,6 +7,8 @@ export interface RecordClaim {
   content_hash: string | null;
   /** Hash of what the service took from it then. */
   reading_hash: string | null;
+  /** Something of it was left to be taken later. */
+  read_again: boolean;
   /** The database's time of the claim: data read after it is newer than what an earlier claim read. */
   claimed_at: string;
 }
@@ -26,7 +28,7 @@ with claimed as (
    where e.study_id = $1 and e.id = $2 and e.status in ('received', 'processing')
   on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
     where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
-  returning content_hash, reading_hash, clock_timestamp() as claimed_at
+  returning content_hash, reading_hash, read_again, clock_timestamp() as claimed_at
 ),
 noted as (
   update webhook_events set status = 'processing' where id = $2 and status = 'received' and exists (select from claimed)
@@ -49,7 +51,8 @@ export async function storeReading(
 ): Promise<boolean> {
   const stored = await prepared(
     tx,
-    `update datacapture_records set content_hash = $1, reading_hash = $6, vanished_at = null, read_at = $2::timestamptz
+    `update datacapture_records set content_hash = $1, reading_hash = $6, read_again = false, vanished_at = null,
+        read_at = $2::timestamptz
       where study_id = $3 and record = $4 and lease_owner = $5 and lease_until > clock_timestamp()
         and (read_at is null or read_at <= $2::timestamptz)
       returning 1`,
@@ -82,7 +85,7 @@ export async function claimRecords(
      select $1, t, $3, clock_timestamp() + make_interval(secs => $4) from unnest($2::text[]) t order by t
      on conflict (study_id, record) do update set lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
        where r.lease_owner is null or r.lease_owner = excluded.lease_owner or r.lease_until < clock_timestamp()
-     returning record, content_hash, reading_hash, clock_timestamp() as claimed_at`,
+     returning record, content_hash, reading_hash, read_again, clock_timestamp() as claimed_at`,
     [studyId, [...records], owner, seconds],
   );
   return new Map(claims.map((claim) => [claim.record, claim]));
@@ -105,8 +108,8 @@ export async function storeReadings(
     tx,
     `update datacapture_records r
         set content_hash = case when r.reading_hash is not distinct from w.reading_hash then r.content_hash end,
-          reading_hash = w.reading_hash, read_at = $4::timestamptz, vanished_at = null, lease_owner = null,
-          lease_until = null
+          reading_hash = w.reading_hash, read_again = false, read_at = $4::timestamptz, vanished_at = null,
+          lease_owner = null, lease_until = null
        from jsonb_to_recordset($3::jsonb) as w (record text, reading_hash text)
       where r.study_id = $1 and r.record = any($5) and r.record = w.record
         and r.lease_owner = $2 and r.lease_until > clock_timestamp()
@@ -117,14 +120,29 @@ export async function storeReadings(
   return new Set(stored.map((row) => row.record));
 }
 
-/** Nothing was taken from these records, so the next reading checks them again. */
-export async function forgetReadings(tx: Tx, studyId: string, records: readonly string[]): Promise<void> {
+/** Not all was taken from these records: the next reading takes them as changed. */
+export async function readAgain(tx: Tx, studyId: string, records: readonly string[]): Promise<void> {
   if (records.length === 0) return;
-  await prepared(
+  await prepared(tx, 'update datacapture_records set read_again = true where study_id = $1 and record = any($2)', [
+    studyId,
+    [...records],
+  ]);
+}
+
+/**
+ * The records of which something was left to be taken later, and now may be: those without a participant, and all if a
+ * site was made or changed since.
+ */
+export async function recordsToReadAgain(tx: Tx, studyId: string, since: string): Promise<Set<string>> {
+  const rows = await prepared<{ record: string }>(
     tx,
-    `update datacapture_records set content_hash = null, reading_hash = null where study_id = $1 and record = any($2)`,
-    [studyId, [...records]],
+    `select r.record from datacapture_records r
+      where r.study_id = $1 and r.read_again and r.vanished_at is null
+        and (exists (select from sites s where s.study_id = r.study_id and s.updated_at > $2::timestamptz)
+          or not exists (select from participants p where p.study_id = r.study_id and p.external_id = r.record))`,
+    [studyId, since],
   );
+  return new Set(rows.map(({ record }) => record));
 }
 
 /** Releases records; does nothing with those that another owner holds by now. */

@@ -84,6 +84,7 @@ import * as erasedVisitTexts from './0106-erased-visit-texts.js';
 import * as auditAppendVariables from './0108-audit-append-variables.js';
 import * as reminderLimitsRow from './0109-reminder-limits-row.js';
 import * as zonesAndLetters from './0111-zones-and-letters.js';
+import * as recordsToReadAgain from './0112-records-to-read-again.js';
 
 export interface SqlMigration {
   name: string;
@@ -178,5 +179,6 @@ export const migrations: readonly SqlMigration[] = [
   auditAppendVariables,
   reminderLimitsRow,
   zonesAndLetters,
+  recordsToReadAgain,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -99,6 +99,21 @@ describe('What client and service agree on', () => {
       expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).to.deep.equal([]);
     });
 
+    it('the shell of an app has a scheme of its own, a page of a file no origin: they are named as they are sent', async function shells() {
+      this.timeout(180_000);
+      const api = await startApi({ CORS_ORIGINS: 'capacitor://localhost,null' });
+      try {
+        for (const origin of ['capacitor://localhost', 'null'])
+          expect(
+            (await wire(new Http(api.url), '/api/sync/status', { Origin: origin })).headers[
+              'access-control-allow-origin'
+            ],
+          ).to.equal(origin);
+      } finally {
+        await api.stop();
+      }
+    });
+
     it('those of CORS_ORIGINS may call with a bearer token, without cookies, and ask before', async function cors() {
       this.timeout(180_000);
       const api = await startApi({ CORS_ORIGINS: 'https://app.example.org,http://localhost:3000' });

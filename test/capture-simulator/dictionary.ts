@@ -107,12 +107,9 @@ export function parseChoices(text: string): Map<string, string> {
   return choices;
 }
 
-/** `cb___a`: codes are lower-cased and their minus sign becomes an underscore in a column name. */
+/** `cb___a`: in a column's name a code is in lower case, and has an underscore for each other sign (`-4`: `cb____4`). */
 export const checkboxColumn = (field: Field, code: string): string =>
-  `${field.field_name}___${code
-    .toLowerCase()
-    .replaceAll('-', '_')
-    .replace(/[^a-z0-9_]/g, '')}`;
+  `${field.field_name}___${code.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`;
 
 /** The export columns of a field: one, none (descriptive), or one per checkbox choice. */
 export function columnsOf(field: Field): { column: string; code: string | null }[] {

@@ -94,8 +94,13 @@ function exportColumns(
 }
 
 /** Whether the user's export rights cover a field. */
-const mayExport = (user: CaptureUser, form: string, { identifier }: Field): boolean =>
-  !user.no_export.includes(form) && (user.export_identifiers || identifier === '');
+const mayExport = (user: CaptureUser, form: string, field: Field): boolean =>
+  !user.no_export.includes(form) &&
+  ((user.export_identifiers && !user.export_deidentified) || field.identifier === '') &&
+  !(user.export_deidentified && isFree(field));
+
+const isFree = ({ field_type: type, text_validation_type_or_show_slider_number: validation }: Field): boolean =>
+  type === 'notes' || (type === 'text' && /^$|^date/.test(validation));
 
 function labelOf(column: ExportColumn, value: string, shape: Shape, missing: ReadonlyMap<string, string>): string {
   if (column.code !== null) {

@@ -79,6 +79,7 @@ export const ProjectFileSchema = Type.Object(
           record_create: flag(true),
           no_export: Type.Array(Type.String(), { default: [] }),
           export_identifiers: flag(true),
+          export_deidentified: flag(false),
         },
         closed,
       ),

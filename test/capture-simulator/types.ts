@@ -68,6 +68,8 @@ export interface CaptureUser {
   no_export: string[];
   /** Without it fields that are marked as identifiers are missing in exports. */
   export_identifiers: boolean;
+  /** With it dates, notes and texts without a validation are missing too, as in a de-identified export. */
+  export_deidentified: boolean;
 }
 
 export interface TriggerConfig {

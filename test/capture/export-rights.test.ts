@@ -92,6 +92,20 @@ describe('what the capture system computes or does not export', function () {
     expect(await study.versions(person!.id)).to.have.length(1);
   });
 
+  it('a token that exports without dates and free texts, none of them marked, enrolls nobody from today', async () => {
+    const study = await connected();
+    designOf(study).users[0]!.export_deidentified = true;
+    await study.enroll('R1', { enrolled: yesterday() });
+    const [event] = await study.settled(1);
+    expect(event!.error).to.match(/^FIELD_NOT_EXPORTED: .*"enrolled" for enrollment_date/);
+    const report = await synced(study);
+    expect(report.progress).to.include({ failed: 1, created: 0 });
+    expect(report.issues.items[0]!.issues[0]!.code).to.equal('FIELD_NOT_EXPORTED');
+    designOf(study).users[0]!.export_deidentified = false;
+    expect((await synced(study)).progress).to.include({ failed: 0, created: 1 });
+    expect((await study.participants())[0]).to.include({ external_id: 'R1', enrollment_date: yesterday() });
+  });
+
   it('an enrollment form that the token may not export is named, and its trigger fails: it is not "not enrolled"', async () => {
     const study = await connected();
     designOf(study).users[0]!.no_export = ['enroll'];

@@ -63,6 +63,21 @@ describe('capture client: nothing that the capture system says is trusted', func
     ],
     ['503', json('{}', 503), 'http_error', true, /503/],
     [
+      'a page of the web server that says 404 for a while',
+      (_q, r) => r.writeHead(404, { 'content-type': 'text/html' }).end('<html><h1>Not Found</h1></html>'),
+      'invalid_response',
+      true,
+      /web page \(404\)/,
+    ],
+    ['a refusal in JSON', json('{"error":"The value is not valid"}', 400), 'rejected', false, /not valid/],
+    [
+      'a refusal in JSON that calls itself a page',
+      (_q, r) => r.writeHead(400, { 'content-type': 'text/html' }).end('{"error":"The value is not valid"}'),
+      'rejected',
+      false,
+      /not valid/,
+    ],
+    [
       'a bad token',
       json('{"error":"You do not have permissions to use the API"}', 403),
       'rejected',

@@ -1,13 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ScheduleNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
 import { rangeBegin } from '../../activities/capture/client/export.js';
 import { datacapturePollId } from '../../workflows/contract.js';
-import { until } from '../support/service.js';
 import { temporalOf } from '../support/temporal.js';
 import type { TemporalAccess } from '../support/temporal.js';
-import { Stage, syncReport } from './support.js';
-import type { CaptureStudy, SyncReport } from './support.js';
+import { pollBecomes, polled } from './polling.js';
+import { Stage } from './support.js';
+import type { CaptureStudy } from './support.js';
 
 describe('the range of a poll', () => {
   it('begins early enough for a capture system in any zone, whose clock is local and says no zone', () => {
@@ -28,45 +26,8 @@ describe('reconciling poll: what no trigger is sent for', function () {
     await stage?.clear();
   });
 
-  /** Minutes between two polls, as the schedule has it; 0: there is none. */
-  const interval = async (studyId: string): Promise<number> => {
-    try {
-      return (
-        (await temporal.client.schedule.getHandle(datacapturePollId(studyId)).describe()).spec.intervals![0]!.every /
-        60_000
-      );
-    } catch (fault) {
-      if (fault instanceof ScheduleNotFoundError) return 0;
-      throw fault;
-    }
-  };
-  const becomes = (studyId: string, minutes: number) =>
-    until(async () => (await interval(studyId)) === minutes, { what: `a poll every ${minutes} minutes` });
-
-  /** Has the schedule run now; answers the report of the poll after `known` others. */
-  async function poll(study: CaptureStudy, known: number): Promise<SyncReport> {
-    await becomes(study.id, 60);
-    const schedule = temporal.client.schedule.getHandle(datacapturePollId(study.id));
-    // One that is asked for while the run before it still closes is left out: two are never at it.
-    await until(async () => (await schedule.describe()).info.runningActions.length === 0, {
-      what: 'the poll before to be over',
-    });
-    // A run is named by its second: a second one within it would be left out.
-    await sleep(1_100);
-    await schedule.trigger();
-    return until(
-      async () => {
-        const { body } = await stage.call<{ items: { id: string; status: string }[]; total: number }>(
-          'GET',
-          `/api/studies/${study.id}/datacapture/syncs`,
-        );
-        return body.total > known && body.items[0]!.status !== 'running'
-          ? syncReport(study, body.items[0]!.id)
-          : undefined;
-      },
-      { timeout: 60_000, interval: 200, what: 'the poll' },
-    );
-  }
+  const becomes = (studyId: string, minutes: number) => pollBecomes(temporal, studyId, minutes);
+  const poll = (study: CaptureStudy, known: number) => polled(temporal, study, known);
   const row = (record: string, values: Record<string, string> = {}) => ({
     subject_id: record,
     redcap_event_name: 'baseline_arm_1',

@@ -37,6 +37,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
   const failures = [
     ['http_error', { status: 503 }],
     ['invalid_response', { html: true }],
+    ['invalid_response', { html: true, status: 404 }],
     ['connection_error', { drop: 'before' as const }],
     ['invalid_response', { html: true, after_write: true }],
     ['connection_error', { drop: 'after' as const }],

@@ -43,7 +43,7 @@ const DICTIONARY = [
   'score,memory,calc,Score,1,,,',
 ].join('\n');
 
-const EVENTS = [
+export const EVENTS = [
   { event_name: 'Baseline', day_offset: 0, offset_min: 0, offset_max: 7, forms: ['enroll', 'cognition', 'memory'] },
   { event_name: 'Month 3', day_offset: 90, offset_min: 7, offset_max: 14, forms: ['cognition'] },
 ];
@@ -161,8 +161,8 @@ export class PushStudy {
     readonly id: string,
     readonly projectId: number,
     readonly token: string,
-    private readonly source: { project: object; dictionary: string; data: string },
-    private readonly longitudinal: boolean,
+    private source: { project: object; dictionary: string; data: string },
+    private longitudinal: boolean,
   ) {}
   get http(): Http {
     return this.stage.http;
@@ -283,6 +283,12 @@ export class PushStudy {
       .filter(
         (call) => content === undefined || `${call.content}:${call.action}` === content || call.content === content,
       ).length;
+  }
+  /** The same project with events instead of none, and its records without values. */
+  convert(events: object[]): void {
+    this.longitudinal = events.length > 0;
+    this.source = { ...this.source, project: { ...this.source.project, events } };
+    this.redesign((dictionary) => dictionary);
   }
   /** The same project with another dictionary, and its records without values. */
   redesign(change: (dictionary: string) => string): void {

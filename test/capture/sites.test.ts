@@ -27,6 +27,30 @@ describe('data access group and site', function () {
     expect(await sites(study)).to.deep.equal([]);
   });
 
+  it('a group that several sites may be: no site, and the event says so; one that is a site’s code is that site', async () => {
+    const groups = ['university_hospita', 'ward_1'].map((name) => ({
+      unique_group_name: name,
+      data_access_group_name: name,
+    }));
+    const study = await stage.study({ project: { data_access_groups: groups } });
+    const made = new Map<string, string>();
+    for (const site_code of ['University Hospital North', 'University Hospital South', 'WARD-1', 'ward_1']) {
+      const { body } = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/sites`, { site_code });
+      made.set(site_code, body.id);
+    }
+    await study.enroll('several', { enrolled: '2026-01-15' }, { data_access_group: 'university_hospita' });
+    const [event] = await study.settled(1);
+    expect(event).to.include({ status: 'processed', outcome: 'created' });
+    expect(event!.warnings.map(({ code }) => code)).to.deep.equal(['AMBIGUOUS_SITE']);
+    expect(event!.warnings[0]!.message).to.contain('North').and.contain('South').and.contain('university_hospita');
+    await study.enroll('one', { enrolled: '2026-01-15' }, { data_access_group: 'ward_1' });
+    expect((await study.settled(2))[1]!.warnings).to.deep.equal([]);
+    expect((await study.participants()).map((p) => [p.external_id, p.site_id])).to.deep.equal([
+      ['several', null],
+      ['one', made.get('ward_1')],
+    ]);
+  });
+
   it('create_missing_sites: the group becomes a site, once, on record in the audit log', async () => {
     const study = await stage.study({ config: { create_missing_sites: true } });
     await Promise.all(

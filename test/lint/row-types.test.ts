@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { SyncVisitRow } from '../../db/assessment/offline.queries.js';
 import type { EventRename as EventRenameRow, KnownEventRow } from '../../db/capture/known-events.queries.js';
 import type { EventRow, WindowRow } from '../../db/scheduling/schedules.queries.js';
-import type { SyncVisit } from '../../workflows/domain/assessment/sync.js';
+import type { SyncVisit } from '../../workflows/domain/assessment/sync-visits.js';
 import type { EventRename, KnownEvent } from '../../workflows/domain/capture/known-events.js';
 import type { EventDefinition } from '../../workflows/domain/scheduling/events/plan.js';
 import type { WindowDefinition } from '../../workflows/domain/scheduling/schedule.js';

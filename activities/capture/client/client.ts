@@ -157,6 +157,12 @@ export class CaptureClient {
     const later = this.limitOf(answer, parsed);
     if (later) throw later;
     if (status >= 500) throw new CaptureFailure('http_error', `The capture system answered ${status}.`);
+    // It refuses in JSON: a page is of a web server or proxy in front of it, which is being updated.
+    if (status >= 400 && status !== 401 && status !== 403 && isPage(answer))
+      throw new CaptureFailure(
+        'invalid_response',
+        `The capture system answered with a web page (${status}): maintenance, or api_url is wrong.`,
+      );
     if (status >= 400)
       throw new CaptureFailure(
         'rejected',
@@ -214,22 +220,36 @@ export class CaptureClient {
 }
 
 function parseJson(text: string): unknown {
-  try {
-    // A byte order mark is not part of the JSON.
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    return undefined;
-  }
+  // A byte order mark is not part of the JSON.
+  const json = text.replace(/^\uFEFF/, '');
+  for (const each of [() => json, () => withoutControls(json)])
+    try {
+      return JSON.parse(each());
+    } catch {
+      // No JSON, or with control characters as they were pasted into a note: the next reading escapes them.
+    }
+  return undefined;
 }
+
+const STRINGS = /"[^"\\]*(?:\\[^][^"\\]*)*"/g;
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const CONTROLS = /[\u0000-\u001f]/g;
+
+/** A JSON text whose strings have control characters, escaped as JSON wants it. */
+const withoutControls = (json: string): string =>
+  json.replace(STRINGS, (string) => string.replace(CONTROLS, (sign) => JSON.stringify(sign).slice(1, -1)));
 
 const hasError = (value: unknown): value is { error: string } =>
   typeof value === 'object' && value !== null && typeof (value as { error?: unknown }).error === 'string';
 
+const beginningOf = ({ body }: HttpAnswer): string => body.trimStart().slice(0, 200).toLowerCase();
+const isPage = (answer: HttpAnswer): boolean =>
+  /^<(!doctype html|html|head|body|div|br|b>|p>)/.test(beginningOf(answer)) ||
+  (answer.contentType.includes('text/html') && parseJson(answer.body) === undefined);
+
 function notJson(answer: HttpAnswer): string {
-  const start = answer.body.trimStart().slice(0, 200).toLowerCase();
-  if (/^<(!doctype html|html|head|body|div|br|b>|p>)/.test(start) || answer.contentType.includes('text/html')) {
-    return 'The capture system answered with a web page instead of JSON (maintenance?).';
-  }
+  const start = beginningOf(answer);
+  if (isPage(answer)) return 'The capture system answered with a web page instead of JSON (maintenance?).';
   if (start.startsWith('<')) return 'The capture system answered with XML instead of JSON.';
   if (start === '') return 'The capture system gave an empty answer.';
   return 'The capture system did not answer with JSON, or broke off in the middle of it.';

@@ -9,6 +9,8 @@ export interface DictionaryRow {
   field_type: string;
   annotation: string;
   identifier: boolean;
+  /** A date or a free text: a de-identified export has none of them. */
+  free: boolean;
 }
 
 /** The required part of a dictionary. */
@@ -71,14 +73,18 @@ export async function primaryKeyOf(client: CaptureClient): Promise<string> {
   }
 }
 
-/** The required fields of the dictionary, in its order, each with its form, type, action tags, and as an identifier. */
+const isFree = (type: string, validation: string): boolean =>
+  type === 'notes' || (type === 'text' && /^$|^date/.test(validation));
+
+/** The required fields of the dictionary, in its order, each with its form, type and action tags. */
 export async function dictionaryRows(client: CaptureClient, need: Need): Promise<DictionaryRow[]> {
-  return (await readDictionary(client, need)).rows.map((row) => ({
+  return (await readDictionary(client, need)).rows.map((row, index) => ({
     field_name: nameOf(row, 'field_name'),
     form_name: nameOf(row, 'form_name'),
     field_type: nameOf(row, 'field_type'),
     annotation: nameOf(row, 'field_annotation'),
     identifier: nameOf(row, 'identifier').toLowerCase() === 'y',
+    free: index > 0 && isFree(nameOf(row, 'field_type'), nameOf(row, 'text_validation_type_or_show_slider_number')),
   }));
 }
 

@@ -22,6 +22,8 @@ export interface ExportPlan {
   own: string[];
   /** The mapped fields in the dictionary; missing in the plan of an older worker. */
   mapped?: FieldExport[];
+  /** The dates and free texts among the exported fields; missing in the plan of an older worker. */
+  free?: string[];
   /** With the times of surveys; missing: without. */
   survey_times?: boolean;
 }
@@ -77,6 +79,9 @@ export async function planExport(
     mapped: dictionary
       .filter(({ field_name }) => wanted.has(field_name))
       .map(({ field_name, identifier }) => ({ field_name, identifier })),
+    free: dictionary
+      .filter(({ free, form_name, field_name }) => free && (form_name === instrument || wanted.has(field_name)))
+      .map(({ field_name }) => field_name),
     ...(readsSurveyTime(config.participant_field_mapping, instrument) && { survey_times: true }),
   };
 }

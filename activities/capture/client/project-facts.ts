@@ -18,13 +18,18 @@ const SOON_MS = 30_000;
 /**
  * The project's missing-data codes and whether it has events, cached for ten minutes. If the project cannot be read (by
  * the token, or not at all), the last known facts apply, or a project with events and without codes: records are read
- * nevertheless. @throws CaptureFailure when it asks to be called later
+ * nevertheless. @param when `anew`: what was read before is not taken @throws CaptureFailure when it asks to be called
+ * later
  */
-export async function projectFacts(deps: CaptureDeps, { config, client }: CaptureConnection): Promise<ProjectFacts> {
+export async function projectFacts(
+  deps: CaptureDeps,
+  { config, client }: CaptureConnection,
+  when: 'kept' | 'anew' = 'kept',
+): Promise<ProjectFacts> {
   // Another URL or token may belong to another project.
   const key = `${config.api_url}\0${config.api_token_encrypted}`;
   const known = projects.get(key);
-  if (known && known.until > performance.now()) return known.facts;
+  if (when === 'kept' && known && known.until > performance.now()) return known.facts;
   let facts: ProjectFacts = known?.facts ?? { missing: new Set(), classic: false };
   let fresh = CACHE_TTL_MS;
   try {

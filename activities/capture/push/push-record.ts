@@ -51,12 +51,15 @@ export async function pushRecord(
     const send = async (row: Checked): Promise<PushOutcome> => {
       progress.unread = row.unread;
       await keep();
-      const { classic } = await projectFacts(deps, { config, client });
-      const place: Place = { record: plan.record, event: classic ? null : plan.event };
       const { warnings } = row;
-      const record = await existing(client, place, row.primaryKey, config.known_events, call);
+      const facts = async (when: 'kept' | 'anew') => {
+        await call();
+        return projectFacts(deps, { config, client }, when);
+      };
+      const isClassic = async () => (await facts('kept')).classic || (await facts('anew')).classic;
+      const place = await existing(client, { plan, isClassic }, row.primaryKey, config.known_events, call);
       const open = unanswered
-        ? missingFrom(row.values, await standing(client, { ...place, record }, row.primaryKey, row.values, call))
+        ? missingFrom(row.values, await standing(client, place, row.primaryKey, row.values, call))
         : row.values;
       const done = (records: number, alreadyThere: boolean): PushOutcome =>
         row.refused === undefined
@@ -66,7 +69,7 @@ export async function pushRecord(
       await call();
       progress.sent = 'perhaps';
       const records = await client.importRecords(
-        [{ [row.primaryKey]: record, ...(place.event !== null && { [EVENT_FIELD]: place.event }), ...open }],
+        [{ [row.primaryKey]: place.record, ...(place.event !== null && { [EVENT_FIELD]: place.event }), ...open }],
         { overwriteBehavior: 'overwrite' },
       );
       if (records < 1)
@@ -166,27 +169,30 @@ interface Place {
 }
 
 /**
- * The record's name in the capture system; importing an unknown record would create it. @throws CaptureFailure
- * `rejected` if there is none
+ * The record by its name in the capture system, and the event if its project has events: its rows tell that here and
+ * now, since an import that names none would go to the first one. Importing an unknown record would create it.
+ * @throws CaptureFailure `rejected` if there is none
  */
 async function existing(
   client: CaptureClient,
-  { record, event }: Place,
+  { plan: { record, event: planned }, isClassic }: { plan: Delivery['plan']; isClassic: () => Promise<boolean> },
   primaryKey: string,
   known: KnownEvents,
   call: () => Promise<void>,
-): Promise<string> {
+): Promise<Place> {
   await call();
   const rows = await client.exportRecords({ records: [record], fields: [primaryKey] });
   const names = rows.map((row) => String(row[primaryKey] ?? ''));
   const name = names.find((each) => each === record) ?? names.find((each) => sameRecord(each, record));
   if (name !== undefined) {
+    const listed = rows.some((row) => typeof row[EVENT_FIELD] === 'string' && row[EVENT_FIELD] !== '');
+    const event = listed || !(await isClassic()) ? planned : null;
     requireOwnArm(
       known,
       event,
       rows.filter((row) => String(row[primaryKey]) === name).map((row) => row[EVENT_FIELD]),
     );
-    return name;
+    return { record: name, event };
   }
   throw new CaptureFailure(
     'rejected',

@@ -1,6 +1,6 @@
 import { enrollmentOf, hasForm, ownFields, tellsByStatus } from '../../../workflows/domain/capture/enrollment.js';
 import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
-import { absentFields, unreadFields } from '../../../workflows/domain/capture/reading.js';
+import { absentFields, unreadFields, withheldFields } from '../../../workflows/domain/capture/reading.js';
 import type { UnreadField } from '../../../workflows/domain/capture/reading.js';
 import { readsSurveyTime, recordOf, rowsOfRecord } from '../../../workflows/domain/capture/record.js';
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
@@ -66,16 +66,23 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
     enrollment,
     asked: asked.length === 0 ? null : asked.join(','),
     missing,
-    unread: await unreadOf(client, event.instrument, absentFields(rows, config.participant_field_mapping)),
+    unread: await unreadOf(client, event.instrument, rows, absentFields(rows, config.participant_field_mapping)),
   };
 }
 
 /** The dictionary tells which of the absent fields are only empty; without it all of them count as empty. */
-async function unreadOf(client: CaptureClient, instrument: string, absent: UnreadField[]): Promise<UnreadField[]> {
+async function unreadOf(
+  client: CaptureClient,
+  instrument: string,
+  rows: readonly ExportRow[],
+  absent: UnreadField[],
+): Promise<UnreadField[]> {
   if (absent.length === 0) return [];
   const fields = absent.map(({ field }) => field);
   try {
-    return unreadFields(absent, await dictionaryRows(client, { forms: [instrument], fields }));
+    const dictionary = await dictionaryRows(client, { forms: [instrument], fields });
+    const free = dictionary.filter((field) => field.free).map(({ field_name }) => field_name);
+    return unreadFields(absent, dictionary, withheldFields(rows, free));
   } catch (failure) {
     if (failure instanceof CaptureFailure && failure.errorType === 'rejected') return [];
     throw failure;

@@ -1,7 +1,7 @@
 import { policyStatement, recordHasParticipant } from '../../../db/capture/captured-participants.queries.js';
 import type { PolicyOf } from '../../../db/capture/captured-participants.queries.js';
 import { noteConnection } from '../../../db/capture/datacapture-configs.queries.js';
-import { storeReading } from '../../../db/capture/datacapture-records.queries.js';
+import { readAgain, storeReading } from '../../../db/capture/datacapture-records.queries.js';
 import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
 import { earlierTrigger, endWebhookEvent, noteProgress } from '../../../db/capture/webhook-events.queries.js';
 import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
@@ -17,6 +17,7 @@ import { latestDay } from '../../../workflows/domain/util/dates.js';
 import { decideBatch, wouldChange } from '../../anchor/decide-batch.js';
 import { recordBusy, TriggerRefused } from '../client/failure.js';
 import { contentHashOf, readingHashOf } from '../record-hashes.js';
+import { isUnsettled } from '../sites.js';
 import { adoptSpellings, STUDY_CLOSED, writeParticipants } from '../write-participants.js';
 import type { WrittenParticipant } from '../write-participants.js';
 import { completeTrigger, ignoreTrigger } from './complete-trigger.js';
@@ -58,14 +59,14 @@ export async function writeRecord(
   };
   const reading = readingOf(record, enrollment.values, rules, event.data_access_group);
   const hashes = {
-    content_hash: contentHashOf(material.rows, config.participant_field_mapping, asked),
+    content_hash: contentHashOf(material.rows, rules, asked),
     reading_hash: readingHashOf(reading, config.participant_field_mapping),
   };
   if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, hashes))) throw recordBusy(200);
 
   const duplicate = duplicateOf({
     earlierEventId: earlier?.id ?? null,
-    unchanged: isUnchanged(claim, hashes),
+    unchanged: !claim.read_again && isUnchanged(claim, hashes),
     participantExists: participants.length > 0,
   });
   // An interrupted attempt finds its own reading: that is no duplicate.
@@ -88,6 +89,7 @@ export async function writeRecord(
     if (result.code !== STUDY_CLOSED) throw result;
     return ignoreTrigger(tx, event, [{ code: result.code, message: result.message }]);
   }
+  if (isUnsettled(result.notices)) await readAgain(tx, event.study_id, [event.record]);
   return decideHere(work, event, result);
 }
 

@@ -89,7 +89,7 @@ async function decideSessions(
   const offline = new Map<SyncItem, OfflineSession>();
   for (const item of items) {
     const person = resolveParticipant(people, participantRef(item.given.studyId, item.given.participantId));
-    if (person) offline.set(item, offlineSession(item.given, person));
+    if (person) offline.set(item, { ...offlineSession(item.given, person), unknown: item.unknown });
   }
   const state = await readState(tx, [...offline.values()], people, lock);
   const decided = items.map((item): DecidedItem => {

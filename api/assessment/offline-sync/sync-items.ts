@@ -1,10 +1,12 @@
 import { setImmediate as others } from 'node:timers/promises';
 import type { Static, TSchema } from 'typebox';
 import { MAX_TRIALS } from '../../../workflows/domain/assessment/submission.js';
+import type { DeviceSetting } from '../../../workflows/domain/assessment/times.js';
 import { isLong } from '../../../workflows/domain/util/length.js';
 import { atOnce, inTurns } from '../../util/in-turns.js';
 import { invalidTextIn } from '../../http/body/json.js';
 import { Problem } from '../../http/errors.js';
+import { withKnownSettings } from './device-settings.js';
 import { ResponseItem, SessionItem } from './sync.schemas.js';
 import { check } from '../../http/validation/validation.js';
 import { checkInSlices } from '../../http/validation/in-slices.js';
@@ -59,7 +61,8 @@ const contentOf = ({ task, summary = {}, trials = [] }: Static<typeof ResponseIt
 
 /** A valid item, with its index among all sent items. */
 export type SyncItem =
-  { kind: 'session'; index: number; given: SessionGiven } | { kind: 'response'; index: number; given: ResponseGiven };
+  | { kind: 'session'; index: number; given: SessionGiven; unknown: readonly DeviceSetting[] }
+  | { kind: 'response'; index: number; given: ResponseGiven };
 
 export const rejection = (
   kind: ItemResult['kind'],
@@ -92,19 +95,22 @@ export async function readItems(
     results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
     if (results.length % AT_A_TIME === 0 || long) await others();
   };
-  for (const raw of sessions) await take('session', raw, (index) => readSession(raw as SessionGiven, index));
+  for (const raw of sessions) {
+    const { item, unknown } = withKnownSettings(raw);
+    await take('session', item, (index) => readSession(item as SessionGiven, index, unknown));
+  }
   for (const raw of responses)
     await take('response', raw, (index, long) => readResponse(raw as Static<typeof ResponseItem>, index, long));
   return { items, results };
 }
 
 /** A leap second fits the schema and is no instant of the calendar. */
-function readSession(input: SessionGiven, index: number): SyncItem | ItemResult {
+function readSession(input: SessionGiven, index: number, unknown: readonly DeviceSetting[]): SyncItem | ItemResult {
   const bad = (['startedAt', 'completedAt'] as const).find((name) =>
     Number.isNaN(Date.parse(input[name] ?? '1970-01-01')),
   );
   return bad === undefined
-    ? { kind: 'session', index, given: input }
+    ? { kind: 'session', index, given: input, unknown }
     : rejection('session', input.id, 'INVALID_ITEM', `${bad} is no instant of the calendar`);
 }
 

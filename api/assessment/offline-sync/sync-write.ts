@@ -136,6 +136,8 @@ async function writeSessions(tx: Tx, writes: readonly SessionWrite[], writing: W
         quality_flags: JSON.stringify(write.quality_flags),
         ...(session.timezone !== null && { timezone: session.timezone }),
         ...(session.language !== null && { language: session.language }),
+        ...(session.battery_id !== null && { battery_id: session.battery_id }),
+        ...(session.battery_version !== null && { battery_version: session.battery_version }),
       });
     }
   }

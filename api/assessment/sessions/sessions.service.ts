@@ -13,7 +13,7 @@ import { studyHasEnded } from '../../../db/studies/study-ended.js';
 import { siteByCode, siteById, siteInReach } from '../../../db/studies/sites.queries.js';
 import { tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';
-import { severalOpenVisits } from '../../../workflows/domain/assessment/sync.js';
+import { severalOpenVisits } from '../../../workflows/domain/assessment/sync-visits.js';
 import { brokenRule, invalid, problem } from '../../http/errors.js';
 import { lockForShare } from '../../participants/participants.service.js';
 import type { Actor } from '../../http/access.js';

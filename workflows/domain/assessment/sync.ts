@@ -1,5 +1,7 @@
-import { MAX_AHEAD_MS, countedEnd, timeFlags } from './times.js';
-import type { SessionRemark } from './times.js';
+import { MAX_AHEAD_MS, countedEnd, settingFlags, timeFlags } from './times.js';
+import { visitOf, visitWarnings } from './sync-visits.js';
+import type { SyncVisit, VisitWarning } from './sync-visits.js';
+import type { DeviceSetting, SessionRemark } from './times.js';
 
 /** Decisions about offline sessions: pure, from the database's state. */
 export type OfflineStatus = 'active' | 'completed' | 'expired' | 'abandoned';
@@ -29,6 +31,8 @@ export interface OfflineSession {
   language: string | null;
   timezone: string | null;
   device_id: string | null;
+  /** Settings of the device that were left out, since they have no meaning here. */
+  unknown?: readonly DeviceSetting[];
   content_hash: string;
   /** Hash of the fields that stay the same during a session: time zone, language and device may change. */
   start_hash: string;
@@ -47,16 +51,6 @@ export interface SyncParticipant {
   /** When the participant was entered. */
   entered_ms: number;
   erased: boolean;
-}
-export interface SyncVisit {
-  id: string;
-  visit_key: string;
-  participant_id: string;
-  status: string;
-  window_open: string;
-  window_close: string;
-  battery_id: number | null;
-  is_baseline: boolean;
 }
 export interface SyncBattery {
   id: number;
@@ -148,7 +142,11 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
   const known = own ?? server;
   if (own && !goesOn(input, own)) return again(input, own);
   if (server && !endsServers(input, server)) return againServers(input, server);
-  const session = server ? asServers(input, server) : input;
+  const session = server
+    ? asServers(input, server)
+    : own
+      ? { ...input, visit_id: input.visit_id ?? own.visit_id }
+      : input;
 
   const visits = state.visits.get(participant.id) ?? [];
   const visit = visitOf(session, visits);
@@ -212,7 +210,10 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
       started_device_id,
       completes,
       visit_completed_ms: countedEnd(session, now),
-      quality_flags: timeFlags(session, { now, entered: participant.entered_ms }),
+      quality_flags: [
+        ...timeFlags(session, { now, entered: participant.entered_ms }),
+        ...settingFlags(session.unknown),
+      ],
       warnings,
     },
   };
@@ -231,9 +232,16 @@ function badTimes(session: OfflineSession, now: number): SyncDecision | undefine
 const startsAlike = (session: OfflineSession, known: KnownSession): boolean =>
   known.start_hash === session.start_hash || known.start_hash === session.former_start_hash();
 
+/**
+ * Whether an item under the same id is of the same start. An app that is updated meanwhile may tell more of it (visit,
+ * battery): the moment of the start is the session's own.
+ */
+const startedThen = (session: OfflineSession, known: KnownSession): boolean =>
+  known.started_ms === session.started_ms || startsAlike(session, known);
+
 /** An unfinished session that has ended since, or an abandoned one that was finished after all. */
 const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
-  startsAlike(session, known) &&
+  startedThen(session, known) &&
   known.content_hash !== session.content_hash &&
   (known.status === 'active'
     ? session.status !== 'active'
@@ -294,7 +302,7 @@ function again(session: OfflineSession, known: KnownSession): SyncDecision {
   const unnamed = known.device_id === null && known.content_hash === session.unnamed_hash();
   if (unnamed || known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
   const same_start = startsAlike(session, known);
-  if (same_start && session.status === 'active') return { status: 'duplicate', server_id: known.id };
+  if (session.status === 'active' && startedThen(session, known)) return { status: 'duplicate', server_id: known.id };
   return {
     status: 'conflict',
     server_id: known.id,
@@ -310,47 +318,6 @@ function again(session: OfflineSession, known: KnownSession): SyncDecision {
     ],
   };
 }
-
-/** The named visit, in the current schedule; else the one whose window contains the local start date. */
-export function visitOf(
-  session: Pick<OfflineSession, 'visit_id' | 'local_date'>,
-  visits: readonly SyncVisit[],
-): SyncVisit | null | 'unknown' {
-  if (session.visit_id !== null) {
-    const named = visits.find((visit) => visit.id === session.visit_id);
-    if (!named) return 'unknown';
-    // An offline device knows the visit of an older schedule version.
-    return isLive(named)
-      ? named
-      : (visits.find((visit) => visit.visit_key === named.visit_key && isLive(visit)) ?? named);
-  }
-  const open = openVisits(session.local_date, visits);
-  return open.length === 1 ? open[0]! : null;
-}
-
-const isLive = (visit: SyncVisit) => visit.status !== 'superseded' && visit.status !== 'cancelled';
-const openVisits = (date: string, visits: readonly SyncVisit[]): SyncVisit[] =>
-  visits.filter((visit) => isLive(visit) && visit.window_open <= date && date <= visit.window_close);
-
-/** If no visit is named and several are possible, the session gets none: a warning lists them. */
-export function visitWarnings(
-  session: Pick<OfflineSession, 'visit_id' | 'local_date'>,
-  visits: readonly SyncVisit[],
-): VisitWarning[] {
-  const open = session.visit_id === null ? openVisits(session.local_date, visits) : [];
-  return open.length > 1 ? [severalOpenVisits(open.map(({ id }) => id))] : [];
-}
-
-export interface VisitWarning {
-  code: 'SEVERAL_OPEN_VISITS';
-  message: string;
-  visit_ids: string[];
-}
-export const severalOpenVisits = (ids: readonly string[]): VisitWarning => ({
-  code: 'SEVERAL_OPEN_VISITS',
-  message: `${ids.length} visits are open and none is named: the session has no visit`,
-  visit_ids: [...ids].sort(),
-});
 
 /** Fields that may change during a session. */
 export const NOT_OF_START = {
@@ -368,7 +335,14 @@ export const NOT_OF_START = {
 export const sessionContent = (
   session: Omit<
     OfflineSession,
-    'content_hash' | 'start_hash' | 'former_start_hash' | 'unnamed_hash' | 'started_ms' | 'completed_ms' | 'local_date'
+    | 'unknown'
+    | 'content_hash'
+    | 'start_hash'
+    | 'former_start_hash'
+    | 'unnamed_hash'
+    | 'started_ms'
+    | 'completed_ms'
+    | 'local_date'
   >,
 ): Record<string, unknown> => ({
   batteryId: session.battery_id,

@@ -1,8 +1,8 @@
 import { AHEAD_MS } from './quality.js';
 
-/** A remark on a session's times; it changes nothing: everything sent is kept. */
+/** A remark on a session's times or its device; it changes nothing: all results are kept. */
 export interface SessionRemark {
-  code: 'CLOCK_SET_BACK' | 'CLOCK_AHEAD' | 'CLOCK_BEHIND';
+  code: 'CLOCK_SET_BACK' | 'CLOCK_AHEAD' | 'CLOCK_BEHIND' | 'UNKNOWN_TIMEZONE' | 'UNKNOWN_LANGUAGE';
   message: string;
 }
 /** A session's start and end, in milliseconds since 1970. */
@@ -35,6 +35,17 @@ export function timeFlags({ started_ms, completed_ms }: SessionTimes, { now, ent
     flags.push({ code: 'CLOCK_BEHIND', message: 'startedAt lies more than a year before the participant was entered' });
   return flags;
 }
+
+/** A setting of a device that may have no meaning here. */
+export type DeviceSetting = 'timezone' | 'language';
+
+/** The participant's own zone and language count instead. */
+export const settingFlags = (unknown: readonly DeviceSetting[] = []): SessionRemark[] =>
+  unknown.map((name) =>
+    name === 'timezone'
+      ? { code: 'UNKNOWN_TIMEZONE', message: 'timezone is no IANA time zone: the zone of site or study counts' }
+      : { code: 'UNKNOWN_LANGUAGE', message: 'language is no BCP 47 tag: the participant’s preferred one counts' },
+  );
 
 /** When a session counts as ended: at its end or, if that is impossible, at its start. */
 export const countedEnd = ({ started_ms, completed_ms }: SessionTimes, now: number): number =>

@@ -154,12 +154,30 @@ function visit(node: unknown, text: (key: string, value: string, holder: Record<
   }
 }
 
-/** A data access group's unique name is the site's code as a slug: lower case, at most 18 characters. */
-export function matchesGroup(siteCode: string, group: string): boolean {
-  const slug = (name: string) =>
-    name
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, '_')
-      .replace(/^_+|_+$/g, '');
-  return siteCode === group || slug(siteCode) === slug(group) || slug(siteCode).slice(0, 18) === slug(group);
+const slug = (name: string) =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+
+/** The length at which a capture system cuts the unique names of groups. */
+const GROUP_LENGTH = 18;
+
+/** How well a site's code fits the unique name of a data access group, the best way first. */
+const WAYS: readonly ((code: string, group: string) => boolean)[] = [
+  (code, group) => code === group,
+  (code, group) => slug(code) === slug(group),
+  (code, group) => slug(slug(code).slice(0, GROUP_LENGTH)) === slug(group),
+];
+
+/**
+ * The sites that a data access group may be: its unique name is the site's code as a slug, in lower case, of at most 18
+ * characters. Codes that begin alike have one slug: several may fit equally well.
+ */
+export function sitesOfGroup<S extends { site_code: string }>(sites: readonly S[], group: string): S[] {
+  for (const fits of WAYS) {
+    const found = sites.filter(({ site_code }) => fits(site_code, group));
+    if (found.length > 0) return found;
+  }
+  return [];
 }

@@ -1,4 +1,4 @@
-import { choiceCodes, isComputed } from './choices.js';
+import { boxOf, choiceCodes, isComputed } from './choices.js';
 
 /** A field of the capture system's dictionary, with its rules for values. */
 export interface DictionaryField {
@@ -64,7 +64,9 @@ export function checkValue(
     return oneOf(['0', '1', '2'], text);
   const [base, code] = name.split('___', 2) as [string, string?];
   const box = code === undefined ? undefined : fields.get(base);
-  return box?.field_type === 'checkbox' && codes(box).includes(code!) ? oneOf(['0', '1'], text) : undefined;
+  return box?.field_type === 'checkbox' && codes(box).some((each) => boxOf(each) === code)
+    ? oneOf(['0', '1'], text)
+    : undefined;
 }
 
 /** Why a field accepts no number at all; undefined: it may. */

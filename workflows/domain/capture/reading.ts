@@ -105,10 +105,27 @@ export interface FieldExport {
 /**
  * The absent fields of which more is known than that they are empty: they were renamed or deleted (the dictionary does
  * not have them), or identify people, which the token's user may not export.
+ * @param withheld more fields that are not exported (`withheldFields`)
  */
-export function unreadFields(absent: readonly UnreadField[], dictionary: readonly FieldExport[]): UnreadField[] {
+export function unreadFields(
+  absent: readonly UnreadField[],
+  dictionary: readonly FieldExport[],
+  withheld: readonly string[] = [],
+): UnreadField[] {
   const identifier = new Map(dictionary.map((field) => [field.field_name, field.identifier]));
-  return absent.filter(({ field }) => identifier.get(field.split('___', 1)[0]!) ?? identifier.get(field) ?? true);
+  return absent.filter(
+    ({ field }) =>
+      withheld.includes(field) || (identifier.get(field.split('___', 1)[0]!) ?? identifier.get(field) ?? true),
+  );
+}
+
+/**
+ * Dates and free texts that are not exported, although no field of them is marked: who may only export without what
+ * could identify people gets none of them, of whatever record.
+ * @param free the dates and free texts of the exported forms
+ */
+export function withheldFields(rows: readonly ExportRow[], free: readonly string[]): readonly string[] {
+  return free.length > 1 && !rows.some((row) => free.some((field) => Object.hasOwn(row, field))) ? free : [];
 }
 
 /**

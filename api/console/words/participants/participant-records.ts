@@ -147,6 +147,8 @@ export const de: typeof en = {
       CLOCK_AHEAD: 'Uhr geht vor',
       CLOCK_BEHIND: 'Uhr geht nach',
       CLOCK_SET_BACK: 'Uhr zurückgestellt',
+      UNKNOWN_TIMEZONE: 'Zeitzone unbekannt',
+      UNKNOWN_LANGUAGE: 'Sprache unbekannt',
       SUMMARY_IMPLAUSIBLE: 'unmögliche Werte',
       IMPLAUSIBLE: 'unglaubwürdige Werte',
       TRIAL_DOUBLE: 'doppelte Durchgänge',
