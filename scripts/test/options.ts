@@ -29,7 +29,7 @@ const USAGE = `Usage: npm test [-- options] [files or folders of test/]
 /** More runners would wait for processors, not for services. */
 const MAX_RUNNERS = 8;
 /** A test waits for its service half of the time. Four runners on two processors were no quicker. */
-const RUNNERS_PER_PROCESSOR = 1.5;
+const RUNNERS_PER_PROCESSOR = 2;
 
 /**
  * Reads the command line of `npm test`.

@@ -110,6 +110,14 @@ const german: [string, string][] = [
     'startedAt lies more than a year before the participant was entered',
     'Der Beginn liegt mehr als ein Jahr vor der Aufnahme der Person',
   ],
+  [
+    'timezone is not an IANA time zone: the time zone of the site or study applies',
+    'die Zeitzone ist keine der IANA: es gilt die des Zentrums oder der Studie',
+  ],
+  [
+    'language is not a BCP 47 tag: the participant’s preferred language applies',
+    'die Sprache ist kein BCP-47-Kürzel: es gilt die bevorzugte Sprache der Person',
+  ],
   ['startedAt or completedAt is ahead of the server’s clock', 'Beginn oder Ende liegt vor der Uhr des Servers'],
   // Why a message was, will be or will not be sent.
   ['It was accepted by the {} provider on attempt {}.', 'Der Anbieter ({*}) nahm sie beim Versuch {} an.'],
