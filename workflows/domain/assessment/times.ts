@@ -43,8 +43,14 @@ export type DeviceSetting = 'timezone' | 'language';
 export const settingFlags = (unknown: readonly DeviceSetting[] = []): SessionRemark[] =>
   unknown.map((name) =>
     name === 'timezone'
-      ? { code: 'UNKNOWN_TIMEZONE', message: 'timezone is not an IANA time zone: the time zone of the site or study applies' }
-      : { code: 'UNKNOWN_LANGUAGE', message: 'language is not a BCP 47 tag: the participant’s preferred language applies' },
+      ? {
+          code: 'UNKNOWN_TIMEZONE',
+          message: 'timezone is not an IANA time zone: the time zone of the site or study applies',
+        }
+      : {
+          code: 'UNKNOWN_LANGUAGE',
+          message: 'language is not a BCP 47 tag: the participant’s preferred language applies',
+        },
   );
 
 /** When a session counts as ended: at its end or, if that is impossible, at its start. */

@@ -112,7 +112,7 @@ const german: [string, string][] = [
   ],
   [
     'timezone is not an IANA time zone: the time zone of the site or study applies',
-    'die Zeitzone ist keine der IANA: es gilt die des Zentrums oder der Studie',
+    'die Zeitzone ist keine der IANA: es gilt die des Standorts oder der Studie',
   ],
   [
     'language is not a BCP 47 tag: the participant’s preferred language applies',
