@@ -2289,7 +2289,8 @@ CREATE OR REPLACE FUNCTION public.folded(t text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-AS $function$ select lower(normalize(t) collate pg_c_utf8) $function$;
+AS $function$
+      select lower(case when octet_length(t) = char_length(t) then t else normalize(t) end collate pg_c_utf8) $function$;
 
 CREATE OR REPLACE FUNCTION public.identity_free(value jsonb, named text[])
  RETURNS jsonb

@@ -25,10 +25,12 @@ update sites set timezone = null where not is_time_zone(timezone);
 update studies set timezone = 'UTC' where not is_time_zone(timezone);
 ${tables.map((table) => `alter table ${table} add constraint ${table}_timezone_known check (timezone is null or is_time_zone(timezone));`).join('\n')}
 
--- A text for comparisons without case, whatever the locale, and however its letters are composed.
+-- A text for comparisons without case, whatever the locale, and however its letters are composed. Most texts are of
+-- ASCII, each letter one byte.
 do $do$
 begin
-  execute format('create function folded(t text) returns text language sql immutable parallel safe as $$ select lower(normalize(t) collate %I) $$',
+  execute format('create function folded(t text) returns text language sql immutable parallel safe as $$
+      select lower(case when octet_length(t) = char_length(t) then t else normalize(t) end collate %I) $$',
     coalesce((select collname from pg_collation where collname in ('pg_c_utf8', 'und-x-icu') and collnamespace = 'pg_catalog'::regnamespace
       order by collname = 'pg_c_utf8' desc limit 1), 'default'));
 end $do$;

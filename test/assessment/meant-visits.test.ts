@@ -56,4 +56,20 @@ describe('the visit that an offline session means', function () {
     const [late] = (await site.bulk({ sessions: [site.item('updated', start)] })).results;
     expect(late, 'an earlier state that comes late').to.include({ status: 'duplicate', server_id: begun!.server_id });
   });
+
+  it('is not another one than its app named when it began: that is other content', async () => {
+    const visit = await site.visit({}, [-3, 0]);
+    const other = await site.visit({ name: 'Another one' }, [-3, 0]);
+    const start = { startedAt: instant(-DAY_MS), status: 'in_progress', completedAt: null, visitId: visit.id };
+    const [begun] = (await site.bulk({ sessions: [site.item('moved', start)] })).results;
+    const end = { ...start, status: 'completed', completedAt: instant(-DAY_MS + HOUR) };
+    const [moved] = (await site.bulk({ sessions: [site.item('moved', { ...end, visitId: other.id })] })).results;
+    expect(moved).to.include({ status: 'conflict', conflict_type: 'duplicate_session', server_id: begun!.server_id });
+    const [early] = (await site.bulk({ sessions: [site.item('moved', { ...start, visitId: other.id })] })).results;
+    expect(early).to.include({ status: 'conflict', conflict_type: 'duplicate_session' });
+    const [ended] = (await site.bulk({ sessions: [site.item('moved', end)] })).results;
+    expect(ended).to.include({ status: 'created', server_id: begun!.server_id });
+    expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: begun!.server_id });
+    expect((await site.seeVisit(other.id)).status).not.to.equal('completed');
+  });
 });

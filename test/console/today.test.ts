@@ -74,7 +74,8 @@ describe('the console’s visits of today', function () {
       (await portal.expect<{ items: { name: string }[]; total: number }>(200, 'GET', '/api/portal/visits')).items.map(
         ({ name }) => name,
       );
-    const next = async (visitor: Visitor) => (await visitor.get('/console/participants')).text.includes('Closing');
+    // Two have the same first target date.
+    const next = async (visitor: Visitor) => /Closing|Wide/.test((await visitor.get('/console/participants')).text);
     const staff = await entered(await staffOf(site.study.id));
     expect(await ahead()).to.include.members(['Wide', 'Opening', 'Closing', 'Later']);
     expect(await next(staff)).to.equal(true);

@@ -12,7 +12,13 @@ import {
 import type { LocalSessionRow, SyncParticipantRow } from '../../../db/assessment/offline.queries.js';
 import { beganBefore } from '../../../workflows/domain/assessment/submission.js';
 import type { KnownModules } from '../../../workflows/domain/assessment/submission.js';
-import { NOT_OF_START, sessionContent, decideSession, sessionKey } from '../../../workflows/domain/assessment/sync.js';
+import {
+  NOT_OF_START,
+  sessionContent,
+  sparserStarts,
+  decideSession,
+  sessionKey,
+} from '../../../workflows/domain/assessment/sync.js';
 import { decideResponse, keptWithSession } from '../../../workflows/domain/assessment/sync-responses.js';
 import type { KnownSession, OfflineSession, SyncState } from '../../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
@@ -160,6 +166,7 @@ function offlineSession(input: SessionGiven, person: SyncParticipantRow): Offlin
     content_hash: '',
     start_hash: '',
     former_start_hash: () => hashOf({ ...sessionContent(session), status: null, completedAt: null }),
+    sparser_start_hashes: () => sparserStarts({ ...sessionContent(session), ...NOT_OF_START }).map(hashOf),
     unnamed_hash: () => hashOf({ ...sessionContent(session), deviceId: null }),
   };
   const content = sessionContent(session);

@@ -38,6 +38,8 @@ export interface OfflineSession {
   start_hash: string;
   /** The same hash as written by releases before 0060, with these fields. Few sessions are compared by it. */
   former_start_hash: () => string;
+  /** Hashes of this start as an app names it that does not name all of visit, battery and its version. */
+  sparser_start_hashes: () => readonly string[];
   /** Of the content as an app sends it that does not name its device. */
   unnamed_hash: () => string;
 }
@@ -232,16 +234,27 @@ function badTimes(session: OfflineSession, now: number): SyncDecision | undefine
 const startsAlike = (session: OfflineSession, known: KnownSession): boolean =>
   known.start_hash === session.start_hash || known.start_hash === session.former_start_hash();
 
-/**
- * Whether an item under the same id is of the same start. An app that is updated meanwhile may tell more of it (visit,
- * battery): the moment of the start is the session's own.
- */
-const startedThen = (session: OfflineSession, known: KnownSession): boolean =>
-  known.started_ms === session.started_ms || startsAlike(session, known);
+/** Whether an item is of a known session's start: an app that is updated meanwhile may name more of it, nothing else. */
+const startedSo = (session: OfflineSession, known: KnownSession): boolean =>
+  startsAlike(session, known) ||
+  (known.started_ms === session.started_ms && session.sparser_start_hashes().includes(known.start_hash ?? ''));
+
+const NAMED_LATER = ['visitId', 'batteryId', 'batteryVersion'] as const;
+
+/** Whether an item is an earlier state of a known session, of which it may name less. */
+function isEarlierState(session: OfflineSession, known: KnownSession): boolean {
+  if (session.status !== 'active') return false;
+  const content = sessionContent(session);
+  return (
+    startsAlike(session, known) ||
+    (known.started_ms === session.started_ms &&
+      NAMED_LATER.every((name) => content[name] === null || content[name] === known.content[name]))
+  );
+}
 
 /** An unfinished session that has ended since, or an abandoned one that was finished after all. */
 const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
-  startedThen(session, known) &&
+  startedSo(session, known) &&
   known.content_hash !== session.content_hash &&
   (known.status === 'active'
     ? session.status !== 'active'
@@ -302,7 +315,7 @@ function again(session: OfflineSession, known: KnownSession): SyncDecision {
   const unnamed = known.device_id === null && known.content_hash === session.unnamed_hash();
   if (unnamed || known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
   const same_start = startsAlike(session, known);
-  if (session.status === 'active' && startedThen(session, known)) return { status: 'duplicate', server_id: known.id };
+  if (isEarlierState(session, known)) return { status: 'duplicate', server_id: known.id };
   return {
     status: 'conflict',
     server_id: known.id,
@@ -328,6 +341,14 @@ export const NOT_OF_START = {
   deviceId: null,
 } as const;
 
+/** The start of a session as apps may have named it before: without some of its visit, its battery and their version. */
+export function sparserStarts(start: Readonly<Record<string, unknown>>): Record<string, unknown>[] {
+  let starts: Record<string, unknown>[] = [{ ...start }];
+  for (const name of NAMED_LATER)
+    if (start[name] !== null) starts = starts.flatMap((one) => [one, { ...one, [name]: null }]);
+  return starts.slice(1);
+}
+
 /**
  * A session's content from a device; `syncStatus` and `syncAttempts` are not content. In the order of its canonical
  * form: it is hashed twice.
@@ -339,6 +360,7 @@ export const sessionContent = (
     | 'content_hash'
     | 'start_hash'
     | 'former_start_hash'
+    | 'sparser_start_hashes'
     | 'unnamed_hash'
     | 'started_ms'
     | 'completed_ms'
