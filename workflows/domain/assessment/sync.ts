@@ -341,7 +341,7 @@ export const NOT_OF_START = {
   deviceId: null,
 } as const;
 
-/** The start of a session as apps may have named it before: without some of its visit, its battery and their version. */
+/** The start of a session as apps may have named it before: without its visit, its battery or the battery's version. */
 export function sparserStarts(start: Readonly<Record<string, unknown>>): Record<string, unknown>[] {
   let starts: Record<string, unknown>[] = [{ ...start }];
   for (const name of NAMED_LATER)
