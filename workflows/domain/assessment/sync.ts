@@ -234,7 +234,7 @@ function badTimes(session: OfflineSession, now: number): SyncDecision | undefine
 const startsAlike = (session: OfflineSession, known: KnownSession): boolean =>
   known.start_hash === session.start_hash || known.start_hash === session.former_start_hash();
 
-/** Whether an item is of a known session's start: an app that is updated meanwhile may name more of it, nothing else. */
+/** Whether an item is of a known session's start: an app that is updated meanwhile names more of it, nothing else. */
 const startedSo = (session: OfflineSession, known: KnownSession): boolean =>
   startsAlike(session, known) ||
   (known.started_ms === session.started_ms && session.sparser_start_hashes().includes(known.start_hash ?? ''));
