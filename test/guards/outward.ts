@@ -152,7 +152,7 @@ export const outwardGuards: readonly Guard[] = [
     text: 'readonly #read: Settings | undefined;',
     without: 'readonly shown = process.env;\n  readonly #read: Settings | undefined;',
     test: 'test/runtime/refusals.test.ts',
-    title: 'tells no secret beside a faulty setting',
+    title: 'of scripts/migrate.js by itself tells no secret beside a faulty setting',
   },
   {
     refuses: 'IPv6 addresses that stand for private ones',
