@@ -130,7 +130,8 @@ function readingsOf(
     } else {
       const arm = enrollmentArm(config.known_events, enrollment.event);
       const absent = absentFields(own, config.participant_field_mapping);
-      const unread = plan.mapped ? unreadFields(absent, plan.mapped, withheldFields(own, plan.free ?? [])) : [];
+      const unread =
+        plan.mapped && absent.length > 0 ? unreadFields(absent, plan.mapped, withheldFields(own, plan.free ?? [])) : [];
       const reading = readingOf(record, enrollment.values, { ...rules, arm, unread });
       const reading_hash = readingHashOf(reading, config.participant_field_mapping);
       read.push({ reading, reading_hash, known: !claim.read_again && claim.reading_hash === reading_hash });

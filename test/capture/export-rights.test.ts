@@ -8,6 +8,7 @@ const DICTIONARY = [
   'subject_id,enroll,text,Subject,,,',
   'enrolled,enroll,text,Enrolled,date_ymd,,',
   'mail,enroll,text,Mail,,y,',
+  'asked,enroll,yesno,Asked,,,',
   'initials,enroll,text,Initials,,,"@CALCTEXT(left([name], 1))"',
   'due,enroll,text,Due,date_ymd,,"@HIDDEN @CALCDATE([enrolled], 30, ""d"")"',
   'rt_mean,cognition,text,Mean,,,',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { absentFields, neededField, unreadFields } from '../../workflows/domain/capture/reading.js';
+import { absentFields, neededField, unreadFields, withheldFields } from '../../workflows/domain/capture/reading.js';
 
 const mapping = { enrollment_date: 'enrolled', email: 'mail', site_code: 'redcap_data_access_group', arm: 'arm___2' };
 const dictionary = [
@@ -20,6 +20,14 @@ describe('a mapped field that an export of the capture system lacks', () => {
   });
   it('may not be exported if it identifies people', () => {
     expect(unread({ record_id: '1', enrolled: '' })).to.deep.equal(['mail']);
+  });
+  it('is withheld if no date or free text is exported, where empty columns are', () => {
+    const free = ['enrolled', 'mail'];
+    expect(withheldFields([{ record_id: '1', asked: '' }], free)).to.deep.equal(free);
+    expect(withheldFields([{ record_id: '1', asked: '', mail: '' }], free)).to.deep.equal([]);
+  });
+  it('is empty if the export leaves out empty columns', () => {
+    expect(withheldFields([{ record_id: '1', asked: '1' }], ['enrolled', 'mail'])).to.deep.equal([]);
   });
   it('is not missing if it is a column of the system’s own, which is there for records that have a value', () => {
     expect(absentFields([{ enrolled: '', mail: '', arm___2: '0' }], mapping)).to.deep.equal([]);

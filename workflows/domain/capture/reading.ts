@@ -121,11 +121,14 @@ export function unreadFields(
 
 /**
  * Dates and free texts that are not exported, although no field of them is marked: who may only export without what
- * could identify people gets none of them, of whatever record.
+ * could identify people gets none of them, of whatever record. An export without any empty column tells nothing: it may
+ * leave out empty ones.
  * @param free the dates and free texts of the exported forms
  */
 export function withheldFields(rows: readonly ExportRow[], free: readonly string[]): readonly string[] {
-  return free.length > 1 && !rows.some((row) => free.some((field) => Object.hasOwn(row, field))) ? free : [];
+  const hasEmptyColumns = rows.some((row) => Object.values(row).includes(''));
+  const hasFree = rows.some((row) => free.some((field) => Object.hasOwn(row, field)));
+  return free.length > 1 && hasEmptyColumns && !hasFree ? free : [];
 }
 
 /**
