@@ -27,8 +27,8 @@ describe('ETags in the contract', function tags() {
   after(() => stage.close());
 
   /**
-   * Asks by who knows a record's tag. Background work may have changed the record since: it is then asked for by the
-   * tag that it has now, until it stands still.
+   * Requests a record with the tag that the caller knows. If background work has changed the record since, the request
+   * is repeated with the new tag.
    */
   const askedAgain = async (http: Http, path: string, headers: Record<string, string>, tag: string) => {
     let known = tag;

@@ -59,7 +59,7 @@ describe('What changes a participant at the same time never waits for each other
         )
       ).rows[0].deadlocks,
     );
-  /** Whoever waits for a connection of the database, or behind somebody who does; and that one itself. */
+  /** The process ids of a database connection, of those that wait for its locks, and of those that wait for these. */
   async function behind(holder: number): Promise<Set<number>> {
     const { rows } = await owner.raw<{ rows: { pid: number; by: number[] }[] }>(
       'select pid, pg_blocking_pids(pid) as by from pg_stat_activity where datname = current_database()',

@@ -18,8 +18,10 @@ const SOON_MS = 30_000;
 /**
  * The project's missing-data codes and whether it has events, cached for ten minutes. If the project cannot be read (by
  * the token, or not at all), the last known facts apply, or a project with events and without codes: records are read
- * nevertheless. @param when `anew`: what was read before is not taken @throws CaptureFailure when it asks to be called
- * later
+ * nevertheless.
+ *
+ * @param when `kept`: the cached facts will do; `anew`: the project is asked
+ * @throws CaptureFailure when the project asks to be called later
  */
 export async function projectFacts(
   deps: CaptureDeps,
