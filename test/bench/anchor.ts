@@ -14,6 +14,8 @@ const TASK_QUEUE = 'bench-bare';
 const SINGLE = 25,
   MANY = 160;
 const GOAL = { throughput: 0.7, p99: 2, p50: 1.3 };
+/** Against a bare workflow that runs as well: nobody pays for a start. */
+const RUNNING_GOAL = { throughput: 0.6, p99: 2, p50: 1.6 };
 
 export interface Bare {
   pid: number;
@@ -59,10 +61,10 @@ export async function anchorFigures(
     }
     if (wanted('P1_RUNNING')) {
       const pairs = await beside(AT_ONCE, MANY, true);
-      figures.push(throughput('P1_RUNNING', pairs, 'as P1, the bare workflow runs already as well'));
-      figures.push(slowest('P1_RUNNING_P99', pairs, 'the same, slowest of a hundred'));
+      figures.push(throughput('P1_RUNNING', pairs, 'as P1, the bare workflow runs already as well', RUNNING_GOAL));
+      figures.push(slowest('P1_RUNNING_P99', pairs, 'the same, slowest of a hundred', RUNNING_GOAL));
       const single = await beside(1, SINGLE, true);
-      figures.push(usual('P1_RUNNING_P50', single, 'the same, one at a time'));
+      figures.push(usual('P1_RUNNING_P50', single, 'the same, one at a time', RUNNING_GOAL));
       const shown = await beside(AT_ONCE, MANY, true, true);
       figures.push({
         name: 'P1_SHOWN',
@@ -90,25 +92,25 @@ export async function anchorFigures(
   return figures;
 }
 
-const throughput = (name: string, pairs: Pair[], what: string): Figure => ({
+const throughput = (name: string, pairs: Pair[], what: string, goal = GOAL): Figure => ({
   name,
   what,
   ...compared(pairs, (m) => m.perSecond),
-  goal: { is: '>=', value: GOAL.throughput },
+  goal: { is: '>=', value: goal.throughput },
   unit: 'anchors/s',
 });
-const slowest = (name: string, pairs: Pair[], what: string): Figure => ({
+const slowest = (name: string, pairs: Pair[], what: string, goal = GOAL): Figure => ({
   name,
   what,
   ...compared(pairs, (m) => m.p99),
-  goal: { is: '<=', value: GOAL.p99 },
+  goal: { is: '<=', value: goal.p99 },
   unit: 'ms',
 });
-const usual = (name: string, pairs: Pair[], what: string): Figure => ({
+const usual = (name: string, pairs: Pair[], what: string, goal = GOAL): Figure => ({
   name,
   what,
   ...compared(pairs, (m) => m.p50),
-  goal: { is: '<=', value: GOAL.p50 },
+  goal: { is: '<=', value: goal.p50 },
   unit: 'ms',
 });
 

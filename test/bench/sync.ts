@@ -38,7 +38,6 @@ export async function syncFigures(stage: Stage): Promise<Figure[]> {
     const figure = (name: string, took: number, what: string): Figure => ({
       name,
       ratio: took / bare,
-      goal: { is: '<=', value: 1.5 },
       ours: took,
       baseline: bare,
       unit: 's',
@@ -46,7 +45,7 @@ export async function syncFigures(stage: Stage): Promise<Figure[]> {
     });
     return [
       figure('SYNC', ours, 'sync of 10,000 records, none of them known; a bare paged export with inserts'),
-      figure('SYNC_AGAIN', again, 'the same, nothing has changed'),
+      { ...figure('SYNC_AGAIN', again, 'the same, nothing has changed'), goal: { is: '<=', value: 1.5 } },
       {
         name: 'SYNC_ROWS',
         ratio: ours / same,
