@@ -1,6 +1,7 @@
 import { nowMs } from '../../db/client/clock.js';
 import type { Signature } from '../../db/models/records.js';
 import type { LockedOverrideRequest } from '../../db/anchor/override-request-writes.queries.js';
+import { studyHasEnded } from '../../db/studies/study-ended.js';
 import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
 import type { UserPermissions } from '../../db/identity/user-permissions.queries.js';
 import type { OverrideDecision } from '../../workflows/contract.js';
@@ -36,7 +37,10 @@ export async function authorizeSender(
   switch (command.kind) {
     case 'set': {
       const own = command.message.actor_type === 'participant' && policy.permissions.participant_can_set;
-      return own || maySet(user, policy) ? {} : mayNot('set');
+      if (!own && !maySet(user, policy)) return mayNot('set');
+      return own && (await studyHasEnded(tx, row.study_id))
+        ? rejection(403, 'FORBIDDEN', 'the study has ended: only its staff set the enrollment date')
+        : {};
     }
     case 'cancel':
       return maySet(user, policy) ? {} : mayNot('set');

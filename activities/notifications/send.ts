@@ -1,7 +1,7 @@
 import { nowIso } from '../../db/client/clock.js';
 import { markAddressDead, reminderById } from '../../db/notifications/reminders.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
-import { addressesOf, reminderStateOf } from '../../workflows/domain/notifications/reminder-state.js';
+import { whyNotAgain } from '../../workflows/domain/notifications/by-hand.js';
 import { faceValues } from '../../workflows/domain/notifications/study-face.js';
 import { composeMessage, linkWords, openWord, withSignature } from '../../workflows/domain/notifications/words.js';
 import type { NotificationSettings } from '../../workflows/domain/notifications/settings.js';
@@ -139,17 +139,16 @@ function linkMessage(
 }
 
 /**
- * A reminder that staff resend: at once, also in quiet hours and late, but not to withdrawn participants or after an
- * opt-out.
+ * A reminder that staff send: at once, also in quiet hours and late, but not if there is nothing to be reminded of any
+ * more, or after an opt-out.
  */
 async function sendAgain({ database, channels, links }: SendDeps, id: string): Promise<Stopped | undefined> {
   const row = await readInScope(database, '*', (tx) => reminderById(tx, id));
   if (!row) return { stopped: 'cancelled', reason: 'withdrawn' };
-  const { participant } = reminderStateOf(row);
-  if (participant.status === 'withdrawn') return { stopped: 'cancelled', reason: 'withdrawn' };
-  if (!row.visit) return { stopped: 'cancelled', reason: 'superseded' };
-  if (participant.opted_out) return { stopped: 'suppressed', reason: 'opted_out' };
-  if (addressesOf(row).length === 0) throw new RefusedMessage('the recipient has no address');
-  await sendReminder({ database, channels, messages: links }, row, nowIso());
+  const now = nowIso();
+  const not = whyNotAgain(row, now);
+  if (not?.reason === 'no_address') throw new RefusedMessage('the recipient has no address');
+  if (not) return { stopped: not.what, reason: not.reason };
+  await sendReminder({ database, channels, messages: links }, row, now);
   return undefined;
 }

@@ -56,6 +56,7 @@ const registry = {
   TEMPLATE_ID_TAKEN: [409, 'Another template has this template_id.'],
   EMPTY: [422, 'The submission has no result.'],
   STUDY_NOT_EMPTY: [409, 'The study has participants and cannot be deleted.'],
+  STUDY_CLOSED: [409, 'The study is completed or archived: it enrolls nobody.'],
   SITE_CODE_TAKEN: [409, 'Another site of the study has this site_code.'],
   PARTICIPANT_CODE_TAKEN: [409, 'Another participant of the study has this participant_code.'],
   DUPLICATE_EXTERNAL_ID: [409, 'Another participant of the study has this external_id.'],

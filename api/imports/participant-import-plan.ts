@@ -1,6 +1,8 @@
 import { heldInAnyCase, namesRecords } from '../../db/capture/record-spellings.queries.js';
 import { importSites, knownParticipants } from '../../db/imports/participant-import.queries.js';
 import type { KnownParticipant } from '../../db/imports/participant-import.queries.js';
+import { IDENTITY } from '../../db/participants/erasure.queries.js';
+import { studyHasEnded } from '../../db/studies/study-ended.js';
 import { nowMs } from '../../db/client/clock.js';
 import { latestDay } from '../../workflows/domain/util/dates.js';
 import type { ReadRow, RowFault, RowFields } from './files/rows.js';
@@ -56,10 +58,19 @@ export class ImportPlanner {
     readonly rules: Rules,
     /** The external ids are records of a capture system, which ignores case. */
     private readonly ofRecords: boolean,
+    /** The study has ended: it enrolls nobody, and those who are enrolled are corrected. */
+    readonly closed: boolean,
   ) {}
 
   static async of(tx: Tx, studyId: string, rules: Rules): Promise<ImportPlanner> {
-    return new ImportPlanner(tx, studyId, await importSites(tx, studyId), rules, await namesRecords(tx, studyId));
+    return new ImportPlanner(
+      tx,
+      studyId,
+      await importSites(tx, studyId),
+      rules,
+      await namesRecords(tx, studyId),
+      await studyHasEnded(tx, studyId),
+    );
   }
 
   /** Equal for the external ids of which only one participant may have one. */
@@ -93,6 +104,20 @@ const taken = (field: 'participant_code' | 'external_id', where: string): RowFau
   code: field === 'participant_code' ? 'DUPLICATE_PARTICIPANT_CODE' : 'DUPLICATE_EXTERNAL_ID',
   message: `${field} is that of another ${where}`,
 });
+
+const studyClosed: RowFault = {
+  field: null,
+  code: 'STUDY_CLOSED',
+  message: 'The study is completed or archived: it enrolls nobody',
+};
+
+/** What is not kept any more of a known participant; PATCH refuses it as well. */
+const erasedFaults = (fields: RowFields, { erased }: KnownParticipant): RowFault[] =>
+  IDENTITY.filter((field) => erased && fields[field] !== undefined).map((field) => ({
+    field,
+    code: 'ERASED',
+    message: `${field} is not kept of a participant whose identity was erased`,
+  }));
 
 class Portion {
   private readonly plan_: ImportPlan = { fresh: [], changed: [], skipped: [], errors: [], newSites: [] };
@@ -134,6 +159,7 @@ class Portion {
     }
     const all = [
       ...faults,
+      ...(known ? erasedFaults(fields, known) : this.file.closed ? [studyClosed] : []),
       ...this.siteFaults(fields.site_code, known),
       ...this.externalFaults(fields.external_id, code),
       ...this.birthFaults(fields.date_of_birth),

@@ -117,7 +117,7 @@ export const notificationRoutes = [
     transaction: 'change',
     description:
       'Sends the message again, as a notification of its own (`resend_of`). One that is still pending is 409 ' +
-      'NOTIFICATION_PENDING.',
+      'NOTIFICATION_PENDING; a reminder of what is not to do any more is 409 REMINDER_NOT_SENT.',
     responses: { 202: Notification, 409: undefined },
     handle: async ({ tx, audit, actor, context, services, params }) =>
       accepted(await resend({ tx, audit, actor, context }, services.settings, params.notification_id)),

@@ -11,9 +11,11 @@ import {
 } from '../../db/notifications/notifications.queries.js';
 import type { NotificationRecord } from '../../db/notifications/notifications.queries.js';
 import { isKnownRecipient } from '../../db/identity/quotas.queries.js';
-import { remindersOfVisit } from '../../db/notifications/reminders.queries.js';
+import { reminderById, remindersOfVisit } from '../../db/notifications/reminders.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
-import { explain, explainNone } from '../../workflows/domain/notifications/explain.js';
+import { whyNotAgain } from '../../workflows/domain/notifications/by-hand.js';
+import { explain, explainNone, reasonInWords } from '../../workflows/domain/notifications/explain.js';
+import { OF_THE_CHANNEL } from '../../workflows/domain/notifications/fallback.js';
 import { connectableHost, vapidPublicKey } from '../../settings.js';
 import { captureUrlFault } from '../../workflows/domain/capture/addresses.js';
 import { webSubscription, webSubscriptionFault } from '../../workflows/domain/notifications/web-subscription.js';
@@ -100,7 +102,7 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
 
 /**
  * Sends a message again, at once, as a new notification.
- * @throws 404, 409 NOTIFICATION_PENDING for an unsent one, PARTICIPANT_WITHDRAWN, 429 QUOTA_EXCEEDED
+ * @throws 404, 409 NOTIFICATION_PENDING for an unsent one, PARTICIPANT_WITHDRAWN, REMINDER_NOT_SENT, 429 QUOTA_EXCEEDED
  */
 export async function resend(
   { tx, audit, actor, context }: RequestScope,
@@ -113,6 +115,7 @@ export async function resend(
     throw problem('NOTIFICATION_SETTLED', { detail: 'The words of a test message are not kept: send another.' });
   if (before.participant_id !== null && (await existingParticipant(tx, before.participant_id)).status === 'withdrawn')
     throw problem('PARTICIPANT_WITHDRAWN');
+  await requireReason(tx, before);
   if (before.kind === 'magic_link')
     await requireLinkQuota(
       tx,
@@ -132,6 +135,18 @@ export async function resend(
   });
   await putOutbox(tx, [{ topic: 'notification', studyId: before.study_id, subject: again }]);
   return getNotificationOrThrow(tx, again, actor);
+}
+
+/**
+ * A reminder of a visit that is done, or of a study that has ended or is paused, is not sent by hand. What concerns the
+ * channel alone is its notification's outcome. @throws 409 REMINDER_NOT_SENT
+ */
+async function requireReason(tx: Tx, { id, kind }: NotificationRecord): Promise<void> {
+  if (kind !== 'visit_reminder' && kind !== 'visit_missed') return;
+  const row = await reminderById(tx, id);
+  const not = row ? whyNotAgain(row, nowIso()) : null;
+  if (not && !OF_THE_CHANNEL.includes(not.reason))
+    throw problem('REMINDER_NOT_SENT', { detail: `No reminder is sent: ${reasonInWords(not.reason)}.` });
 }
 
 /** Cancels an unsent message permanently. @throws 404, 409 NOTIFICATION_SETTLED, or NOTIFICATION_BEING_SENT */

@@ -18,6 +18,7 @@ import {
   updateParticipant,
 } from '../../db/participants/participants.queries.js';
 import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
+import { studyHasEnded } from '../../db/studies/study-ended.js';
 import { siteByCode, siteById, siteInReach } from '../../db/studies/sites.queries.js';
 import type { Actor } from '../http/access.js';
 import { brokenRule, problem } from '../http/errors.js';
@@ -69,13 +70,15 @@ export const announceSourcesChanged = (
 
 /**
  * Enrolls a participant: the record, its anchor (`unset`, version 1) and the start of its workflow commit together.
- * @throws 409 PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site, IN_FUTURE; 403 SITE_NOT_ASSIGNED
+ * @throws 409 STUDY_CLOSED, PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site, IN_FUTURE; 403
+ * SITE_NOT_ASSIGNED
  */
 export async function enrollParticipant(
   { tx, audit, actor, context }: RequestScope,
   studyId: string,
   input: Fields & { participant_code: string },
 ): Promise<ParticipantRecord> {
+  if (await studyHasEnded(tx, studyId)) throw problem('STUDY_CLOSED');
   requireBorn(input);
   const { fields, siteId } = await resolveSite(tx, studyId, input);
   await requireReach(tx, studyId, siteId ?? null);

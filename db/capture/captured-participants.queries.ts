@@ -1,6 +1,7 @@
 import type { Statement } from '../client/one-trip.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { prepared, query } from '../client/query.js';
+import { hasEnded } from '../studies/study-ended.js';
 import { carriedTrace } from '../client/trace-context.js';
 import type { Tx } from '../client/database.js';
 
@@ -268,7 +269,7 @@ export async function writeCaptureForms(
 
 const POLICY = `
 select coalesce(p.policy, s.config -> 'enrollment_date_policy') as policy,
-    s.status in ('completed', 'archived') as closed
+    ${hasEnded('s')} as closed
   from studies s left join enrollment_policies p on p.study_id = s.id and p.policy_version = s.policy_version
  where s.id = $1`;
 export interface PolicyOf {

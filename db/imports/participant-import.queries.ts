@@ -77,14 +77,16 @@ export async function insertImported(
 export interface KnownParticipant extends ImportedParticipant {
   id: string;
   study_id: string;
+  /** The identity was erased. */
+  erased: boolean;
 }
 
 const KNOWN = ['participant_code = any($3::text[])', 'external_id = any($4::text[])']
   .flatMap((named) =>
     ['< $2::timestamptz', '> statement_timestamp()'].map(
       (side) =>
-        `select id, study_id, ${FIELDS.join(', ')} from participants where study_id = $1 and created_at ${side}
-          and ${named}`,
+        `select id, study_id, erased_at is not null as erased, ${FIELDS.join(', ')} from participants
+          where study_id = $1 and created_at ${side} and ${named}`,
     ),
   )
   .join(' union ');

@@ -7,6 +7,7 @@ import { messageGuards } from './messages.js';
 import { outwardGuards } from './outward.js';
 import { recordGuards } from './records.js';
 import { settingGuards } from './settings.js';
+import { stateGuards } from './states.js';
 
 /** Every guard that `npm run test:guards` takes out. */
 export const guards: readonly Guard[] = [
@@ -18,4 +19,5 @@ export const guards: readonly Guard[] = [
   ...limitGuards,
   ...recordGuards,
   ...settingGuards,
+  ...stateGuards,
 ];

@@ -133,8 +133,8 @@ export const outwardGuards: readonly Guard[] = [
   {
     refuses: 'a participant’s session in a study that has ended',
     file: 'api/assessment/sessions/sessions.service.ts',
-    text: `if (caller.participantId !== null) throw problem('VISIT_NOT_OPEN', { detail: 'The study has ended.' });`,
-    without: '',
+    text: `if (caller.participantId !== null) throw problem('VISIT_NOT_OPEN', { detail: warning.message });`,
+    without: `if (caller.participantId !== null && phase === 'paused') throw problem('VISIT_NOT_OPEN');`,
     test: 'test/assessment/portal.test.ts',
     title: 'is refused once the study has ended, where staff are warned',
   },

@@ -61,9 +61,9 @@ export const sessionRoutes = [
       '`participant_id` and `site_id` may be id or code; a code needs the study. Without `visit_id` the ' +
       'participant’s one open visit is used, if there is exactly one. A completed visit 409 VISIT_COMPLETED; ' +
       'another site than the caller is assigned to 403 SITE_NOT_ASSIGNED; outside its window staff get the ' +
-      'warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. So it is in a study that has ended, where the ' +
-      'warning is STUDY_ENDED. Repeat a start whose answer was lost under its Idempotency-Key: a start without ' +
-      'one is a new session.',
+      'warning OUTSIDE_WINDOW, a participant 409 VISIT_NOT_OPEN. So it is in a study that has ended or is ' +
+      'paused: staff get the warning STUDY_ENDED or STUDY_PAUSED. Repeat a start whose answer was lost under its ' +
+      'Idempotency-Key: a start without one is a new session.',
     handle: async ({ tx, audit, actor, context, services, studyId, body }) =>
       created(
         await startSession(

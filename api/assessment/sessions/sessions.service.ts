@@ -9,7 +9,7 @@ import {
   visitToStart,
 } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRecord, StartVisit } from '../../../db/assessment/sessions.queries.js';
-import { studyHasEnded } from '../../../db/studies/study-ended.js';
+import { studyPhase } from '../../../db/studies/study-ended.js';
 import { siteByCode, siteById, siteInReach } from '../../../db/studies/sites.queries.js';
 import { tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';
@@ -78,7 +78,7 @@ export async function startSession(
       ? open[0]!
       : null;
   const warnings = [
-    ...(await endWarnings(tx, participant.study_id, caller)),
+    ...(await phaseWarnings(tx, participant.study_id, caller)),
     ...(visit ? windowWarnings(visit, caller) : []),
     ...(open.length > 1 ? [severalOpenVisits(open.map(({ id }) => id))] : []),
   ];
@@ -155,12 +155,22 @@ async function namedVisit(tx: Tx, participantId: string, visitId: string): Promi
   return visit;
 }
 
-/** Staff may complete the data of a study that has ended and get a warning; a participant has nothing to do there. */
-async function endWarnings(tx: Tx, studyId: string, caller: SessionCaller): Promise<Started['warnings']> {
-  if (!(await studyHasEnded(tx, studyId))) return [];
-  if (caller.participantId !== null) throw problem('VISIT_NOT_OPEN', { detail: 'The study has ended.' });
-  return [{ code: 'STUDY_ENDED', message: 'The study has ended.' }];
+/**
+ * Staff may complete the data of a study that has ended or is paused and get a warning; a participant has nothing to do
+ * there. What a device recorded meanwhile off line is taken: it must not be lost.
+ */
+async function phaseWarnings(tx: Tx, studyId: string, caller: SessionCaller): Promise<Started['warnings']> {
+  const phase = await studyPhase(tx, studyId);
+  if (phase === 'running') return [];
+  const warning = phaseWarning[phase];
+  if (caller.participantId !== null) throw problem('VISIT_NOT_OPEN', { detail: warning.message });
+  return [warning];
 }
+
+const phaseWarning = {
+  ended: { code: 'STUDY_ENDED', message: 'The study has ended.' },
+  paused: { code: 'STUDY_PAUSED', message: 'The study is paused.' },
+} as const;
 
 /** Staff may hold a session outside the window and get a warning; a participant may not. */
 function windowWarnings(visit: StartVisit, caller: SessionCaller): Started['warnings'] {

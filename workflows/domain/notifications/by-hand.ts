@@ -24,10 +24,9 @@ export type ByHand =
 export function reminderByHand(request: ByHandFacts, now: string): ByHand {
   const { channels = ['email'], fallback = [] } = request.settings as NotificationSettings;
   const order = [...new Set([...channels, ...fallback])];
-  const isOver = request.visit.status === 'missed' || request.visit.window_close < dateIn(now, request.zone);
+  const visit = byCalendar(request.visit, request.zone, now);
+  const isOver = visit.status === 'missed' || visit.window_close < dateIn(now, request.zone);
   const kind = isOver ? 'visit_missed' : 'visit_reminder';
-  const isToDo = ['scheduled', 'open', 'missed'].includes(request.visit.status);
-  const visit = isOver && isToDo ? { ...request.visit, status: 'missed' } : request.visit;
   let first: ByHand | undefined;
   for (const channel of order) {
     const facts = {
@@ -44,6 +43,26 @@ export function reminderByHand(request: ByHandFacts, now: string): ByHand {
     first ??= found;
   }
   return first ?? { what: 'not', reason: 'no_channel', channel: null };
+}
+
+/** A visit to do whose window has closed is missed, also before the hourly job says so. */
+const byCalendar = <V extends { status: string; window_close: string }>(visit: V, zone: string, now: string): V =>
+  ['scheduled', 'open'].includes(visit.status) && visit.window_close < dateIn(now, zone)
+    ? { ...visit, status: 'missed' }
+    : visit;
+
+/**
+ * Why a reminder that staff send again is not sent; null: it is. It is sent at once, also in quiet hours, late, or to
+ * an address from which messages came back, but only while there is something to be reminded of.
+ */
+export function whyNotAgain(
+  request: ReminderFacts,
+  now: string,
+): Extract<ReminderDecision, { what: 'cancelled' | 'suppressed' }> | null {
+  const visit = request.visit && byCalendar(request.visit, request.zone, now);
+  const state = reminderStateOf({ ...request, visit, due_at: now, address_dead: false });
+  const decision = evaluateReminder({ ...state, quiet_hours: null }, now, 1);
+  return decision.what === 'cancelled' || decision.what === 'suppressed' ? decision : null;
 }
 
 const saidOf = (decision: ReminderDecision, channel: Channel, kind: ReminderFacts['kind']): ByHand =>
