@@ -25,7 +25,7 @@ describe('Importing codes as cells show them', function () {
       [5_550_123, '(###) 000-0000', '() 555-0123'],
       [7, '0000;-0000;0', '0007'],
       [0, '000', '000'],
-      // No code: a number with a unit, a decimal point, groups or a condition stays the number that it is.
+      // A percentage, a decimal point, groups, a sign and a condition stay the number that they are.
       [0.5, '0%', '0.5'],
       [1234.5, '0.00', '1234.5'],
       [1234, '#,##0', '1234'],

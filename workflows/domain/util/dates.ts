@@ -183,7 +183,7 @@ function dayWithin(yearMonth: string, handling: Exclude<PartialHandling, 'reject
 }
 
 /** A day and time, maybe with an offset, of which the minutes may be missing, and the name of its zone. */
-const DAY_AND_TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}[^Z+-]*?)(?:(Z|[+-]\d{2}(?::?\d{2})?)(?:\[[^\]]*\])?)?$/i;
+const DAY_AND_TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}[\d:.,]*)(?:(Z|[+-]\d{2}(?::?\d{2})?)(?:\[[^\]]*\])?)?$/i;
 
 /** An instant from `2026-01-05T10:00Z`, with an offset, or local to `zone` without one; null: invalid. */
 function readInstant(value: string, zone: string): string | null {
