@@ -196,11 +196,13 @@ async function replaceWhole(
     visit_id: visitId,
     // The same duration from its start: an active session must not expire because the server's side began earlier.
     ...(session.expires_at !== null && {
-      expires_at: expiryOf(
-        Date.parse(local.startedAt),
-        Math.max(0, Date.parse(session.expires_at) - Date.parse(session.started_at)),
-        Date.parse(conflict.detected_at),
-      ),
+      expires_at: new Date(
+        expiryOf(
+          Date.parse(local.startedAt),
+          Math.max(0, Date.parse(session.expires_at) - Date.parse(session.started_at)),
+          Date.parse(conflict.detected_at),
+        ),
+      ).toISOString(),
     }),
     content_hash: hashOf(contentOfLocal(local)),
     start_hash: hashOf({ ...contentOfLocal(local), ...NOT_OF_START }),

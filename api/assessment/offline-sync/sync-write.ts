@@ -110,7 +110,7 @@ function sessionRow(write: SessionWrite, { caller, minutes, clockSkewMs }: Writi
     start_hash: session.start_hash,
     started_by_id: caller.userId,
     started_at: session.started_at,
-    expires_at: expiryOf(session.started_ms, minutes * 60_000, nowMs()),
+    expires_at: new Date(expiryOf(session.started_ms, minutes * 60_000, nowMs())).toISOString(),
     completed_at: session.completed_at,
     timezone: session.timezone,
   };

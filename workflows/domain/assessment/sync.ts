@@ -1,3 +1,4 @@
+import { epochOf } from '../util/dates.js';
 import { countedEnd, settingFlags, timeFlags } from './times.js';
 import { visitOf, visitWarnings } from './sync-visits.js';
 import type { SyncVisit, VisitWarning } from './sync-visits.js';
@@ -220,7 +221,8 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
 }
 
 /** The visits of a study that is entered afterwards lie before its participants were entered. */
-const opensMs = (visit: SyncVisit | null): number => (visit === null ? Infinity : Date.parse(visit.window_open));
+const opensMs = (visit: SyncVisit | null): number =>
+  visit === null ? Infinity : epochOf(`${visit.window_open}T00:00:00Z`);
 
 /** Times that no clock can have shown are no reason to refuse results: they are flagged. */
 function badTimes(session: OfflineSession): SyncDecision | undefined {

@@ -68,5 +68,5 @@ export function countedEnd(
 }
 
 /** The expiry of a session. A start that is far ahead must not keep it open until then. */
-export const expiryOf = (started_ms: number, lastsMs: number, now: number): string =>
-  new Date(Math.min(started_ms, now + MAX_AHEAD_MS) + lastsMs).toISOString();
+export const expiryOf = (startedMs: number, lastsMs: number, now: number): number =>
+  Math.min(startedMs, now + MAX_AHEAD_MS) + lastsMs;
