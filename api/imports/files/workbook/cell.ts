@@ -21,7 +21,8 @@ const ZERO_1900 = -25_569,
 const MAX_WHOLE = 1e15;
 
 /**
- * A cell as displayed: dates without a time zone, numbers with the zeros and texts of their format, the results of formulas.
+ * A cell as displayed: dates without a time zone, numbers with the zeros and texts of their format, the results of
+ * formulas.
  * @param type of the value in the sheet; a number if missing
  */
 export function cellText(

@@ -3,7 +3,7 @@ import type { Part } from './archive.js';
 import { damagedWorkbook } from './unreadable.js';
 import { readXml } from './xml.js';
 
-/** The effect of a cell's number format: a date, a time of no day, or the digits of an integer with texts around them. */
+/** The effect of a cell's number format: a date, a time of no day, or an integer's digits and the texts around them. */
 export interface Format {
   date: boolean;
   time: boolean;
