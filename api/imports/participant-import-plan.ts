@@ -4,7 +4,7 @@ import type { KnownParticipant } from '../../db/imports/participant-import.queri
 import { IDENTITY } from '../../db/participants/erasure.queries.js';
 import { studyHasEnded } from '../../db/studies/study-ended.js';
 import { nowMs } from '../../db/client/clock.js';
-import { latestDay } from '../../workflows/domain/util/dates.js';
+import { FIRST_LIVED_DAY, latestDay } from '../../workflows/domain/util/dates.js';
 import type { ReadRow, RowFault, RowFields } from './files/rows.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -189,9 +189,12 @@ class Portion {
   }
 
   private birthFaults(born: string | undefined): RowFault[] {
-    return born !== undefined && born > this.file.latestDay
-      ? [{ field: 'date_of_birth', code: 'IN_FUTURE', message: 'date_of_birth lies in the future' }]
-      : [];
+    if (born === undefined) return [];
+    const fault = (code: string, where: string) => [
+      { field: 'date_of_birth', code, message: `date_of_birth lies ${where}` },
+    ];
+    if (born > this.file.latestDay) return fault('IN_FUTURE', 'in the future');
+    return born < FIRST_LIVED_DAY ? fault('OUT_OF_RANGE', `before ${FIRST_LIVED_DAY}`) : [];
   }
 
   private externalFaults(externalId: string | undefined, code: string): RowFault[] {

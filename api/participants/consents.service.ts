@@ -2,7 +2,7 @@ import { nowIso } from '../../db/client/clock.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { Consent } from '../../db/models/records.js';
 import { consentForUpdate, insertConsent, updateConsent } from '../../db/participants/consents.queries.js';
-import { problem } from '../http/errors.js';
+import { brokenRule, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { getParticipantOrThrow, pastInstant, realInstant, announceSourcesChanged } from './participants.service.js';
 import type { RequestScope } from '../http/state.js';
@@ -29,6 +29,7 @@ export async function createConsent(
   const participant = await getParticipantOrThrow(tx, participantId);
   const status = input.status ?? 'pending';
   const signed_at = status === 'revoked' && !input.signed_at ? null : signature(status, input.signed_at);
+  requireSignedFirst(signed_at, input.revoked_at);
   const consent = await insertConsent(tx, {
     ...input,
     status,
@@ -82,6 +83,7 @@ export async function changeConsent(
   const change = { ...input, status, signed_at, revoked_at };
   const fields = changedFields({ ...before }, change);
   if (fields.length === 0) return before;
+  requireSignedFirst(signed_at, input.revoked_at);
   if (before.status === 'declined' || before.status === 'revoked')
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent is final.` });
   const consent = await updateConsent(tx, id, change);
@@ -128,4 +130,13 @@ function revocation(status: Consent['status'], input: string | null | undefined)
       errors: [{ path: 'revoked_at', code: 'NOT_REVOKED', message: `a ${status} consent has no revoked_at` }],
     });
   return null;
+}
+
+/**
+ * A given time of revocation is not before the signature. One of now is taken: a signature with a mistyped year can be
+ * revoked. @throws 400 REVOKED_BEFORE_SIGNED
+ */
+function requireSignedFirst(signedAt: string | null, revokedAt: string | null | undefined): void {
+  if (!signedAt || !revokedAt || Date.parse(revokedAt) >= Date.parse(signedAt)) return;
+  throw brokenRule('revoked_at', 'REVOKED_BEFORE_SIGNED', 'lies before signed_at');
 }

@@ -28,7 +28,7 @@ import { assertNotErased } from './erasure-guard.js';
 import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
-import { latestDay } from '../../workflows/domain/util/dates.js';
+import { FIRST_LIVED_DAY, latestDay } from '../../workflows/domain/util/dates.js';
 
 export interface Fields {
   participant_code?: string;
@@ -51,9 +51,11 @@ export const ANCHOR_RELEVANT_FIELDS = ['site_id', 'preferred_language', 'date_of
 /** Fields that can't change after an erasure. */
 const ERASED_FOR_GOOD: readonly string[] = [...IDENTITY, 'participant_code'];
 
-/** @throws 400 IN_FUTURE */
+/** @throws 400 IN_FUTURE, OUT_OF_RANGE */
 function requireBorn({ date_of_birth: born }: Fields): void {
-  if (born != null && born > latestDay(nowMs())) throw brokenRule('date_of_birth', 'IN_FUTURE', 'lies in the future');
+  if (born == null) return;
+  if (born > latestDay(nowMs())) throw brokenRule('date_of_birth', 'IN_FUTURE', 'lies in the future');
+  if (born < FIRST_LIVED_DAY) throw brokenRule('date_of_birth', 'OUT_OF_RANGE', `lies before ${FIRST_LIVED_DAY}`);
 }
 
 /** The message that a participant's fact changed: its anchor is evaluated again. */
@@ -279,12 +281,15 @@ export function pastInstant(instant: string, path: string): string {
 
 /**
  * An instant in UTC as the database writes it. A participant's facts may have future times: the policy's rules decide
- * whether such a date counts (FUTURE_DATE).
- * @throws 400 NO_INSTANT for a well-formed but impossible instant, such as a leap second
+ * whether such a date counts (FUTURE_DATE). Before the birth of all participants the year is mistyped.
+ * @throws 400 NO_INSTANT for a well-formed but impossible instant, such as a leap second, OUT_OF_RANGE
  */
 export function realInstant(instant: string, path: string): string {
   const at = new Date(instant);
-  if (!Number.isNaN(at.getTime())) return at.toISOString();
+  if (!Number.isNaN(at.getTime())) {
+    if (at.toISOString() < FIRST_LIVED_DAY) throw brokenRule(path, 'OUT_OF_RANGE', `lies before ${FIRST_LIVED_DAY}`);
+    return at.toISOString();
+  }
   const message = `${path} is no instant of the calendar`;
   throw problem('RULE_VIOLATED', { detail: `${message}.`, errors: [{ path, code: 'NO_INSTANT', message }] });
 }

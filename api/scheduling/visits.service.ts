@@ -10,7 +10,7 @@ import { requestPushes } from '../../db/capture/push-requests.queries.js';
 import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/scheduling/visits.queries.js';
 import type { VisitRecord } from '../../db/scheduling/visits.queries.js';
 import type { VisitContent, VisitDays } from '../../db/models/records.js';
-import { addDays, isDate } from '../../workflows/domain/util/dates.js';
+import { FIRST_LIVED_DAY, addDays, isDate } from '../../workflows/domain/util/dates.js';
 import { CONTENT, windowIdentity } from '../../workflows/domain/scheduling/schedule.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
@@ -57,6 +57,7 @@ export async function scheduleVisit(
       'OUT_OF_RANGE',
       'is so near to an end of the calendar (years 0001 to 9999) that its window does not lie within it',
     );
+  requireNear(dates.target_date);
   requireOrder(dates);
   const id = await insertVisit(tx, {
     ...dates,
@@ -114,6 +115,7 @@ export async function changeVisit(
   if (fields.length === 0) return before;
   if (fields.some((field) => SCHEDULE.has(field))) assertNotWithdrawn(participant);
   requireChangeable(before, fields, reason);
+  if (fields.includes('target_date')) requireNear(input.target_date!);
   requireOrder({ ...before, ...change });
   await requireBattery(tx, input.battery_id, before.study_id);
   await updateVisit(tx, id, {
@@ -241,6 +243,11 @@ function changedFrom(before: VisitRecord, input: Static<typeof VisitChange>): { 
   return {
     changed_from: other.length === 0 ? null : Object.fromEntries(other.map((field) => [field, planned[field]])),
   };
+}
+
+/** @throws 400 OUT_OF_RANGE for a mistyped year */
+function requireNear(target: string): void {
+  if (target < FIRST_LIVED_DAY) throw brokenRule('target_date', 'OUT_OF_RANGE', `lies before ${FIRST_LIVED_DAY}`);
 }
 
 function requireOrder(dates: { target_date: string; window_open: string; window_close: string }): void {

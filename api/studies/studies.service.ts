@@ -16,7 +16,8 @@ import {
 } from '../../db/studies/studies.queries.js';
 import type { StudyLock, StudyRecord } from '../../db/studies/studies.queries.js';
 import { isLong } from '../../workflows/domain/util/length.js';
-import { invalid, problem } from '../http/errors.js';
+import { brokenRule, invalid, problem } from '../http/errors.js';
+import { FIRST_LIVED_DAY } from '../../workflows/domain/util/dates.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { mergePatch } from '../http/conventions/merge-patch.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
@@ -62,6 +63,7 @@ export async function createStudy(
 ): Promise<StudyRecord> {
   const given = fieldsOf(asked);
   const id = randomUUID();
+  requireNear(given);
   requireOrder(given);
   acceptConfig(given.config);
   const { enrollment_date_policy: policy, ...config } = given.config ?? {};
@@ -90,6 +92,7 @@ export async function changeStudy(
   const { tx, audit, actor, context } = change;
   const before = await getStudyOrThrow(tx, id, 'change');
   assertIfMatch({ ...before });
+  requireNear(given);
   requireOrder({ start_date: before.start_date, end_date: before.end_date, ...given });
   const { config: patch, ...fields } = given;
   const merged = patch && (mergePatch(before.config, patch) as Record<string, unknown>);
@@ -191,6 +194,13 @@ export async function getStudyOrThrow(tx: Tx, id: string, lock?: StudyLock): Pro
   // It took long to parse: others come before it is worked on.
   if (isLong(study.config)) await others();
   return study;
+}
+
+/** @throws 400 OUT_OF_RANGE for a mistyped year */
+function requireNear(given: Fields): void {
+  for (const field of ['start_date', 'end_date'] as const)
+    if (given[field] && given[field] < FIRST_LIVED_DAY)
+      throw brokenRule(field, 'OUT_OF_RANGE', `lies before ${FIRST_LIVED_DAY}`);
 }
 
 function requireOrder({ start_date, end_date }: Fields): void {

@@ -207,7 +207,7 @@ describe('Participants and the facts about them', () => {
     const now = await record({ status: 'revoked' });
     expect(now.signed_at).to.equal(null);
     expect(Date.now() - Date.parse(now.revoked_at as string)).to.be.within(-60_000, 60_000);
-    const { id, revoked_at } = await record({ status: 'signed' });
+    const { id, revoked_at } = await record({ status: 'signed', signed_at: '2026-01-05T08:00:00Z' });
     expect(revoked_at).to.equal(null);
     expect(await code('PATCH', `${of}/consents/${id}`, { revoked_at: '2026-01-06T08:00:00Z' })).to.deep.equal([
       400,

@@ -135,6 +135,86 @@ describe('Clocks of devices', () => {
     expect([ofTask(now), ofTask(old)]).to.deep.equal([['CLOCK_BEHIND'], []]);
   });
 
+  for (const [title, startedAt, completedAt, flags] of [
+    ['is decades ahead', '2199-01-01T00:00:00Z', '2199-01-01T00:20:00Z', ['CLOCK_AHEAD']],
+    ['is two days ahead', instant(2 * DAY_MS), instant(2 * DAY_MS + HOUR), ['CLOCK_AHEAD']],
+    ['shows the last second of the calendar', '9999-12-31T23:59:59Z', '9999-12-31T23:59:59Z', ['CLOCK_AHEAD']],
+    ['was never set', '1970-01-01T00:00:00Z', '1970-01-01T00:20:00Z', ['CLOCK_BEHIND']],
+    ['shows the first second of the calendar', '0001-01-01T00:00:00Z', '0001-01-01T00:00:00Z', ['CLOCK_BEHIND']],
+  ] as const) {
+    it(`a clock that ${title}: session and results are kept and flagged, the visit is done when they arrive`, async () => {
+      const visit = await site.visit({}, [-3, 3]);
+      const item = site.item('s', { visitId: visit.id, startedAt, completedAt });
+      const since = Date.now();
+      const { results } = await bulk(item);
+      expect(
+        results.map(({ status }) => status),
+        JSON.stringify(results),
+      ).to.deep.equal(['created', 'created']);
+      const seen = await site.see(results[0]!.server_id!);
+      expect(seen).to.include({ status: 'completed', trial_count: 3 });
+      expect([Date.parse(seen.started_at as string), codes(seen.quality_flags)]).to.deep.equal([
+        Date.parse(startedAt),
+        flags,
+      ]);
+      const done = await site.seeVisit(visit.id);
+      expect(done.status).to.equal('completed');
+      expect(Date.parse(done.completed_at as string)).to.be.within(since - 60_000, Date.now() + 60_000);
+      expect((await bulk(item)).results.map(({ status }) => status)).to.deep.equal(['duplicate', 'duplicate']);
+    });
+  }
+
+  it('a clock that is set right during a session: the visit is done at its end', async () => {
+    for (const startedAt of ['2199-01-01T00:00:00Z', '1970-01-01T00:00:00Z']) {
+      const [visit, completedAt] = [await site.visit({}, [-3, 3]), instant(-HOUR)];
+      const { results } = await bulk(site.item(startedAt, { visitId: visit.id, startedAt, completedAt }));
+      expect(results[0]!.status).to.equal('created');
+      expect((await site.seeVisit(visit.id)).completed_at).to.equal(completedAt);
+    }
+  });
+
+  it('a session of a past visit is done then, although its participant was entered years afterwards', async () => {
+    const visit = await site.visit({
+      target_date: '2020-01-01',
+      window_open: '2020-01-01',
+      window_close: '2020-01-03',
+    });
+    const [startedAt, completedAt] = ['2020-01-02T10:00:00.000Z', '2020-01-02T10:30:00.000Z'];
+    await bulk(site.item('s', { visitId: visit.id, startedAt, completedAt }));
+    expect((await site.seeVisit(visit.id)).completed_at).to.equal(completedAt);
+  });
+
+  it('an unfinished session of a clock that is ahead expires', async () => {
+    const ahead = { status: 'active', startedAt: '2199-01-01T00:00:00Z', completedAt: null };
+    const { results } = await site.bulk({ sessions: [site.item('s', ahead)] });
+    const { expires_at } = await site.see(results[0]!.server_id!);
+    expect(Date.parse(expires_at as string)).to.be.within(Date.now(), Date.now() + 3 * DAY_MS);
+  });
+
+  it('offsets without minutes and blanks of any kind are read as others, on both ways', async () => {
+    const at = instant(-HOUR).slice(0, 19);
+    const forms = [`${at}+00`, `${at}-00`, `${at.replace('T', '\u00a0')}Z`, `${at}.250+00:00`];
+    const id = await site.session();
+    const sent = forms.map((timestamp, trial_index) => trials('stroop', 1, { timestamp, trial_index })[0]!);
+    const answer = await site.submit(id, { task_summaries: {}, raw_trials: sent });
+    expect(answer.status, answer.text).to.equal(200);
+    const shown = ['.000', '.000', '.000', '.250'].map((ms) => `${at}${ms}Z`);
+    expect((await site.trials(id)).map(({ timestamp }) => timestamp)).to.deep.equal(shown);
+    const { results } = await site.bulk({
+      sessions: [site.item('s', { startedAt: `${at}+00`, completedAt: `${at}-01` })],
+      responses: [response({ trials: sent })],
+    });
+    expect(
+      results.map(({ status }) => status),
+      JSON.stringify(results),
+    ).to.deep.equal(['created', 'created']);
+    const seen = await site.see(results[0]!.server_id!);
+    expect([Date.parse(seen.started_at as string), Date.parse(seen.completed_at as string)]).to.deep.equal([
+      Date.parse(`${at}Z`),
+      Date.parse(`${at}Z`) + HOUR,
+    ]);
+  });
+
   it('a clock that shows another decade while it sends loses nothing', async () => {
     for (const [n, shown] of ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'].entries()) {
       const { results } = await bulk(site.item(`s${n}`), { 'X-Device-Time': shown });
@@ -183,5 +263,18 @@ describe('Clocks of devices', () => {
       [],
     ]);
     expect((await site.see(results[0]!.server_id!)).visit_id).to.equal(null);
+  });
+
+  it('null stands for results that there are none of, on both ways', async () => {
+    const id = await site.session();
+    const answer = await site.submit(id, { task_summaries: { stroop: { accuracy: 1 } }, raw_trials: null });
+    expect([answer.status, answer.body.status], answer.text).to.deep.equal([200, 'accepted']);
+    const { results } = await site.bulk({
+      sessions: [site.item('s'), site.item('t')],
+      responses: [response({ summary: null }), response({ id: 'q', sessionId: 't', trials: null })],
+    });
+    expect(results.map(({ status }) => status)).to.deep.equal(['created', 'created', 'created', 'created']);
+    const none = await site.bulk({ responses: [response({ id: 'n', summary: null, trials: null })] });
+    expect(none.results.map(({ code }) => code)).to.deep.equal(['EMPTY']);
   });
 });

@@ -152,6 +152,12 @@ describe('dates of the anchor', () => {
         ['2024-03-31 00:30', 'reject', '2024-03-31', 'datetime'],
         ['2024-03-31T02:30', 'reject', '2024-03-31', 'datetime'],
         ['2024-02-30T10:00', 'reject', null],
+        ['2024-03-01T24:00', 'reject', null],
+        // An offset without minutes is one; so is that before the name of its zone.
+        ['2024-03-31 05:30:00+09', 'reject', '2024-03-30', 'datetime'],
+        ['2024-03-30T20:30:00.5-03', 'reject', '2024-03-31', 'datetime'],
+        ['2024-03-31T05:30+09:00[Asia/Tokyo]', 'reject', '2024-03-30', 'datetime'],
+        ['2024-03-31T05:30[Asia/Tokyo]', 'reject', null],
         // The calendar has no year 0, and none after 9999, neither here nor in UTC.
         ['0000-01-01', 'reject', null],
         ['0000-05', 'first_of_month', null],

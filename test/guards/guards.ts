@@ -1,6 +1,7 @@
 import { accountGuards } from './accounts.js';
 import { credentialGuards } from './credentials.js';
 import { dataGuards } from './data.js';
+import { dateGuards } from './dates.js';
 import type { Guard } from './guard.js';
 import { limitGuards } from './limits.js';
 import { messageGuards } from './messages.js';
@@ -15,6 +16,7 @@ export const guards: readonly Guard[] = [
   ...accountGuards,
   ...credentialGuards,
   ...dataGuards,
+  ...dateGuards,
   ...outwardGuards,
   ...limitGuards,
   ...recordGuards,

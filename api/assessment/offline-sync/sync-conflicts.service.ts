@@ -16,7 +16,7 @@ import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import { hashOf } from '../../../db/audit/hashing.js';
 import { NOT_OF_START } from '../../../workflows/domain/assessment/sync.js';
 import { visitOf } from '../../../workflows/domain/assessment/sync-visits.js';
-import { countedEnd, timeFlags } from '../../../workflows/domain/assessment/times.js';
+import { countedEnd, expiryOf, timeFlags } from '../../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
 import { JsonPieces, jsonStream } from '../../http/json/json-stream.js';
@@ -154,7 +154,7 @@ interface LocalSession {
 /** The device's session data without responses. */
 const contentOfLocal = ({ responses: _, ...local }: LocalSession): Omit<LocalSession, 'responses'> => local;
 const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictHead): string =>
-  new Date(countedEnd(timesOf(times), Date.parse(detected_at))).toISOString();
+  new Date(countedEnd(timesOf(times), { now: Date.parse(detected_at) })).toISOString();
 const fieldsOf = (local: LocalSession, { detected_at }: ConflictHead, { created_at }: ParticipantRecord) => ({
   quality_flags: JSON.stringify(
     timeFlags(timesOf({ started_at: local.startedAt, completed_at: local.completedAt }), {
@@ -197,7 +197,11 @@ async function replaceWhole(
     // The same duration from its start: an active session must not expire because the server's side began earlier.
     ...(session.expires_at !== null && {
       expires_at: new Date(
-        Date.parse(session.expires_at) + Date.parse(local.startedAt) - Date.parse(session.started_at),
+        expiryOf(
+          Date.parse(local.startedAt),
+          Math.max(0, Date.parse(session.expires_at) - Date.parse(session.started_at)),
+          Date.parse(conflict.detected_at),
+        ),
       ).toISOString(),
     }),
     content_hash: hashOf(contentOfLocal(local)),

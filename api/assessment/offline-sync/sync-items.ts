@@ -57,7 +57,8 @@ export class ResponseGiven {
     return (this.computed ??= atOnce(contentOf(this.raw)));
   }
 }
-const contentOf = ({ task, summary = {}, trials = [] }: Static<typeof ResponseItem>) => readTask(task, summary, trials);
+const contentOf = ({ task, summary, trials }: Static<typeof ResponseItem>) =>
+  readTask(task, summary ?? {}, trials ?? []);
 
 /** A valid item, with its index among all sent items. */
 export type SyncItem =

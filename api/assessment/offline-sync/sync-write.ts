@@ -12,6 +12,7 @@ import { insertTaskValues, taskValues } from '../../../db/assessment/submissions
 import { insertChunks, trialInserts } from '../../../db/assessment/trials.queries.js';
 import { modulesWith } from '../../../workflows/domain/assessment/modules.js';
 import { sessionContent } from '../../../workflows/domain/assessment/sync.js';
+import { expiryOf } from '../../../workflows/domain/assessment/times.js';
 import type { SessionWrite } from '../../../workflows/domain/assessment/sync.js';
 import { jsonTexts } from '../../util/json-texts.js';
 import { sequentialWrites } from './sequential-writes.js';
@@ -109,7 +110,7 @@ function sessionRow(write: SessionWrite, { caller, minutes, clockSkewMs }: Writi
     start_hash: session.start_hash,
     started_by_id: caller.userId,
     started_at: session.started_at,
-    expires_at: new Date(session.started_ms + minutes * 60_000).toISOString(),
+    expires_at: new Date(expiryOf(session.started_ms, minutes * 60_000, nowMs())).toISOString(),
     completed_at: session.completed_at,
     timezone: session.timezone,
   };

@@ -51,9 +51,13 @@ export const ResponseItem = input('OfflineResponse', {
   moduleId: Type.Optional(
     nullable({ ...Uuid, description: 'the module of the session’s battery, as `module_id` of a submission' }),
   ),
-  summary: Type.Optional(TaskSummary),
+  summary: Type.Optional(nullable(TaskSummary)),
   trials: Type.Optional(
-    Type.Array(Type.Object({ ...RawTrial.properties, task: Type.Optional(TaskName) }, { additionalProperties: false })),
+    nullable(
+      Type.Array(
+        Type.Object({ ...RawTrial.properties, task: Type.Optional(TaskName) }, { additionalProperties: false }),
+      ),
+    ),
   ),
   ...notContent,
 });

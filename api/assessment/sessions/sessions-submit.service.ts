@@ -19,7 +19,7 @@ export interface SubmissionBody {
   session_id: string;
   module_id?: string;
   task_summaries: SubmittedSummaries;
-  raw_trials?: RawTrial[];
+  raw_trials?: RawTrial[] | null;
 }
 export interface Submitted {
   session_id: string;
@@ -158,12 +158,12 @@ async function newTasks(tx: Tx, sessionId: string, contents: readonly TaskConten
 }
 
 function refuseFaults(
-  { task_summaries, raw_trials = [] }: SubmissionBody,
+  { task_summaries, raw_trials }: SubmissionBody,
   contents: readonly TaskContent[],
   modules: KnownModules | null,
 ): void {
   // Computed only for a fault: a content's trials are those of the body.
-  const place = (trial: unknown): string => `raw_trials.${raw_trials.indexOf(trial as RawTrial)}`;
+  const place = (trial: unknown): string => `raw_trials.${(raw_trials ?? []).indexOf(trial as RawTrial)}`;
   const errors = contentFaults(contents, modules, {
     task: ({ task, trials }) =>
       Object.hasOwn(task_summaries, task) ? `task_summaries.${task}` : `${place(trials[0])}.task`,

@@ -168,7 +168,7 @@ export const Submission = input('Submission', {
       'names are the same, as `task#1`, `task#2`',
   }),
   task_summaries: TaskSummaries,
-  raw_trials: Type.Optional(Type.Array(RawTrial)),
+  raw_trials: Type.Optional(nullable(Type.Array(RawTrial))),
 });
 export const Submitted = record('SubmissionResult', {
   session_id: Uuid,

@@ -58,7 +58,7 @@ function build(allErrors: boolean): Ajv2020 {
   ajv.addFormat('date', date);
   ajv.addFormat('date-time', instant);
   ajv.addFormat('date-or-date-time', (value: string) => date(value) || instant(value));
-  addRewriting(ajv, 'x-instant', (value) => (FAR.test(value) ? nearer(value) : undefined));
+  addRewriting(ajv, 'x-instant', inUsualForm);
   addRewriting(ajv, 'x-time-zone', (value) => (isZone(value) ? zoneName(value) : undefined));
   addRewriting(ajv, 'x-nfc', (value) => (PLAIN.test(value) ? undefined : value.normalize('NFC')));
   addRewriting(ajv, 'x-trimmed', (value) => value.trim());
@@ -88,15 +88,23 @@ function addRewriting(ajv: Ajv2020, keyword: string, rewritten: (value: string) 
   });
 }
 
-/** An offset that RFC 3339 allows and PostgreSQL does not: it only reads offsets of less than 16 hours. */
-const FAR = /^(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d:\d\d)(\.\d+)?([+-](?:1[6-9]|2[0-3])):?([0-5]\d)$/i;
+/** An instant in any form of its format. */
+const INSTANT = /^(\d{4}-\d\d-\d\d)[t\s](\d\d:\d\d:\d\d)(\.\d+)?(?:z|([+-]\d\d)(?::?([0-5]\d))?)$/i;
 
-/** The same instant in UTC, with the same digits. Other text stays: its format refuses it. */
-function nearer(value: string): string {
-  const [, day, time, fraction = '', hours, minutes] = FAR.exec(value)!;
+/**
+ * The same instant in a form that JavaScript and PostgreSQL read: offsets have minutes and are less than 16 hours, and
+ * the separator is a T. Other text stays: its format refuses it.
+ */
+function inUsualForm(value: string): string | undefined {
+  if (USUAL_INSTANT.test(value)) return undefined;
+  const [, day, time, fraction = '', hours, minutes = '00'] = INSTANT.exec(value) ?? [];
+  if (day === undefined) return undefined;
+  if (hours === undefined) return `${day}T${time}${fraction}Z`;
+  if (Math.abs(Number(hours)) < 16) return `${day}T${time}${fraction}${hours}:${minutes}`;
   const at = Date.parse(`${day}T${time}Z`) - (Number(hours) * 60 + Math.sign(Number(hours)) * Number(minutes)) * 60_000;
-  return Number.isNaN(at) ? value : new Date(at).toISOString().replace('.000Z', `${fraction}Z`);
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString().replace('.000Z', `${fraction}Z`);
 }
+
 /** Compiled on first use: a process that serves few routes need not compile all. */
 function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
   const ajv = build(allErrors);

@@ -48,11 +48,15 @@ export async function readCsvRows(bytes: Buffer, send: (piece: Uint8Array<ArrayB
       throw problem('TOO_LARGE', {
         detail: `The file has more than ${MAX_LINES} lines, with those that are blank: divide it.`,
       });
-    packing.add(row, cells.map(textOfCsv));
+    packing.add(row, cells.map(textOfCell));
   }
   packing.end();
   return { encoding: decoded.encoding, separator: NAMES[separator] ?? separator };
 }
+
+/** `="0012"`: a formula by which programs keep a spreadsheet from reading a text as a number. */
+const TEXT_AS_FORMULA = /^="([^"]*)"$/;
+const textOfCell = (cell: string): string => TEXT_AS_FORMULA.exec(cell.trim())?.[1] ?? textOfCsv(cell);
 
 /** Checked early: a line of millions of separators would create as many cells before they could be counted. */
 function requireLines(text: string): void {

@@ -161,7 +161,7 @@ const formulaErrors = (fields: RowFields): RowFault[] =>
     }));
 
 /** A text that a spreadsheet program took for a long number, as written to CSV: `1.23457E+15`. */
-const SHORTENED = /^\d[.,]\d+E\+\d{2,3}$/;
+const SHORTENED = /^\d(?:[.,]\d+)?E\+\d{2,3}$/;
 const NAMES = ['participant_code', 'external_id', 'site_code'] as const;
 
 /** Numbers that are no longer those that were typed: two participants may have become the same. */

@@ -1,4 +1,5 @@
-import { MAX_AHEAD_MS, countedEnd, settingFlags, timeFlags } from './times.js';
+import { epochOf } from '../util/dates.js';
+import { countedEnd, settingFlags, timeFlags } from './times.js';
 import { visitOf, visitWarnings } from './sync-visits.js';
 import type { SyncVisit, VisitWarning } from './sync-visits.js';
 import type { DeviceSetting, SessionRemark } from './times.js';
@@ -134,7 +135,7 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
   const participant = state.participants.get(input.participant_id);
   if (!participant || participant.study_id !== input.study_id)
     return rejected('UNKNOWN_PARTICIPANT', 'the study has no such participant');
-  const fault = badTimes(input, now);
+  const fault = badTimes(input);
   if (fault) return fault;
   const key = sessionKey(participant.id, input.local_id);
   const others = state.sessions.get(key) ?? [];
@@ -180,6 +181,7 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
   const id = known?.id ?? newId();
   const devices = server ? { ...server, device_id: session.device_id } : devicesOf(session, known);
   const { device_id, started_device_id } = devices;
+  const clock = { now, entered: participant.entered_ms };
   const next: KnownSession = {
     id,
     participant_id: participant.id,
@@ -211,19 +213,19 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
       device_id,
       started_device_id,
       completes,
-      visit_completed_ms: countedEnd(session, now),
-      quality_flags: [
-        ...timeFlags(session, { now, entered: participant.entered_ms }),
-        ...settingFlags(session.unknown),
-      ],
+      visit_completed_ms: countedEnd(session, { now, entered: Math.min(participant.entered_ms, opensMs(completes)) }),
+      quality_flags: [...timeFlags(session, clock), ...settingFlags(session.unknown)],
       warnings,
     },
   };
 }
 
-function badTimes(session: OfflineSession, now: number): SyncDecision | undefined {
-  if (session.started_ms > now + MAX_AHEAD_MS)
-    return rejected('START_IN_FUTURE', 'startedAt lies more than 24 hours ahead');
+/** The visits of a study that is entered afterwards lie before its participants were entered. */
+const opensMs = (visit: SyncVisit | null): number =>
+  visit === null ? Infinity : epochOf(`${visit.window_open}T00:00:00Z`);
+
+/** Times that no clock can have shown are no reason to refuse results: they are flagged. */
+function badTimes(session: OfflineSession): SyncDecision | undefined {
   if (session.status === 'completed' && session.completed_at === null)
     return rejected('COMPLETED_AT_REQUIRED', 'completedAt is required for a completed session');
   if (session.status !== 'completed' && session.completed_at !== null)

@@ -11,7 +11,7 @@ export interface SessionTimes {
   completed_ms: number | null;
 }
 /** A time further ahead is more than a slightly wrong clock. */
-export const MAX_AHEAD_MS = 24 * 3_600_000;
+const MAX_AHEAD_MS = 24 * 3_600_000;
 
 /** A participant may be entered after a first session, but hardly a year after it. */
 const BEFORE_ENTRY_MS = 365 * 24 * 3_600_000;
@@ -53,6 +53,20 @@ export const settingFlags = (unknown: readonly DeviceSetting[] = []): SessionRem
         },
   );
 
-/** When a session counts as ended: at its end or, if that is impossible, at its start. */
-export const countedEnd = ({ started_ms, completed_ms }: SessionTimes, now: number): number =>
-  completed_ms !== null && completed_ms >= started_ms && completed_ms <= now + MAX_AHEAD_MS ? completed_ms : started_ms;
+/**
+ * When a session counts as ended: at its end or, if that is impossible, at its start; if that is impossible too, at its
+ * arrival.
+ * @param entered no session is expected more than a year before
+ */
+export function countedEnd(
+  { started_ms, completed_ms }: SessionTimes,
+  { now, entered = -Infinity }: Pick<SessionClock, 'now'> & Partial<SessionClock>,
+): number {
+  const possible = (at: number) => at <= now + MAX_AHEAD_MS && at >= entered - BEFORE_ENTRY_MS;
+  if (!possible(started_ms)) return completed_ms !== null && possible(completed_ms) ? completed_ms : now;
+  return completed_ms !== null && completed_ms >= started_ms && possible(completed_ms) ? completed_ms : started_ms;
+}
+
+/** The expiry of a session. A start that is far ahead must not keep it open until then. */
+export const expiryOf = (startedMs: number, lastsMs: number, now: number): number =>
+  Math.min(startedMs, now + MAX_AHEAD_MS) + lastsMs;

@@ -1,4 +1,4 @@
-import { isZone, zoneName } from '../util/dates.js';
+import { FIRST_LIVED_DAY, isZone, zoneName } from '../util/dates.js';
 import { boxOf } from './choices.js';
 import { isCalendarDate, isDateLike, leadingDay } from './dates.js';
 import { NOT_COMPLETED } from './record.js';
@@ -63,8 +63,9 @@ export function mapParticipant(
     const value = field ? captureValue(record, field, missing) : undefined;
     if (value === undefined) continue;
     const taken = isDateField(name) ? (leadingDay(value) ?? value) : value;
-    const isAhead = name === 'date_of_birth' && latestDay !== undefined && taken > latestDay;
-    if (fits[name](taken) && !isAhead) mapped.values[name] = rewritten(name, taken);
+    const isUnlived =
+      name === 'date_of_birth' && (taken < FIRST_LIVED_DAY || (latestDay !== undefined && taken > latestDay));
+    if (fits[name](taken) && !isUnlived) mapped.values[name] = rewritten(name, taken);
     else mapped.dropped.push(name);
   }
   return mapped;

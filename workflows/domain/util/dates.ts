@@ -78,6 +78,9 @@ export const startOfDay = (date: string, zone: string): string =>
 /** 1 is Monday, 7 is Sunday. */
 export const dayOfWeek = (date: string): number => plain(date).dayOfWeek;
 
+/** An earlier date of a person's life, or of a study's fact, has a mistyped year. */
+export const FIRST_LIVED_DAY = '1900-01-01';
+
 const FIRST_DAY = '0001-01-01';
 /** Whether a computed date is in the years 1 to 9999: others can't be written as `YYYY-MM-DD` and stored. */
 export const inCalendar = (date: string): boolean => date >= FIRST_DAY;
@@ -179,14 +182,17 @@ function dayWithin(yearMonth: string, handling: Exclude<PartialHandling, 'reject
   return month.toPlainDate({ day }).toString();
 }
 
+/** A day and time, maybe with an offset, of which the minutes may be missing, and the name of its zone. */
+const DAY_AND_TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}[\d:.,]*)(?:(Z|[+-]\d{2}(?::?\d{2})?)(?:\[[^\]]*\])?)?$/i;
+
 /** An instant from `2026-01-05T10:00Z`, with an offset, or local to `zone` without one; null: invalid. */
 function readInstant(value: string, zone: string): string | null {
-  if (!/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}/.test(value)) return null;
-  const text = value.replace(' ', 'T');
+  const [, day, time, offset] = DAY_AND_TIME.exec(value) ?? [];
+  if (day === undefined) return null;
   try {
-    return /(Z|[+-]\d{2}:?\d{2})$/i.test(text)
-      ? Temporal.Instant.from(text).toString()
-      : Temporal.PlainDateTime.from(text).toZonedDateTime(zone).toInstant().toString();
+    return offset === undefined
+      ? Temporal.PlainDateTime.from(`${day}T${time}`).toZonedDateTime(zone).toInstant().toString()
+      : Temporal.Instant.from(`${day}T${time}${offset}`).toString();
   } catch {
     return null;
   }

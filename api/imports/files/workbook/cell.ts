@@ -1,5 +1,6 @@
 import { DIGITS_LOST } from '../sheet.js';
 import type { SharedStrings } from './strings.js';
+import { masked } from './styles.js';
 import type { Format } from './styles.js';
 import { unescapeXml } from './text.js';
 import { damagedWorkbook } from './unreadable.js';
@@ -20,7 +21,8 @@ const ZERO_1900 = -25_569,
 const MAX_WHOLE = 1e15;
 
 /**
- * A cell as displayed: dates without a time zone, numbers with the zeros of their format, the results of formulas.
+ * A cell as displayed: dates without a time zone, numbers with the zeros and texts of their format, the results of
+ * formulas.
  * @param type of the value in the sheet; a number if missing
  */
 export function cellText(
@@ -56,8 +58,8 @@ function numberShown(number: number, format: Format | undefined, date1904: boole
     return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10);
   }
   if (Number.isInteger(number) && Math.abs(number) >= MAX_WHOLE) return DIGITS_LOST;
-  return format && format.digits > 0 && Number.isInteger(number) && number >= 0
-    ? String(number).padStart(format.digits, '0')
+  return format && format.mask.length > 0 && Number.isInteger(number) && number >= 0
+    ? masked(number, format.mask)
     : String(number);
 }
 

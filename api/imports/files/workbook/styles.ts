@@ -3,14 +3,16 @@ import type { Part } from './archive.js';
 import { damagedWorkbook } from './unreadable.js';
 import { readXml } from './xml.js';
 
-/** The effect of a cell's number format: a date, a time of no day, or integers with a minimum number of digits. */
+/** The effect of a cell's number format: a date, a time of no day, or an integer's digits and the texts around them. */
 export interface Format {
   date: boolean;
   time: boolean;
-  digits: number;
+  /** The places of digits (`0`: always shown, `#`: if there is one), and the texts between them; empty: none. */
+  mask: readonly (Place | { text: string })[];
 }
+type Place = '0' | '#';
 
-const PLAIN: Format = { date: false, time: false, digits: 0 },
+const PLAIN: Format = { date: false, time: false, mask: [] },
   DATE: Format = { ...PLAIN, date: true },
   TIME: Format = { ...PLAIN, time: true };
 /** A spreadsheet program supports at most 64,000. */
@@ -62,11 +64,41 @@ const isIn = (ranges: readonly (readonly [number, number])[], id: number): boole
 const builtIn = (id: number): Format => (isIn(BUILT_IN_TIMES, id) ? TIME : isIn(BUILT_IN_DATES, id) ? DATE : PLAIN);
 
 function formatOf(code: string): Format {
-  if (/^0+$/.test(code)) return { ...PLAIN, digits: code.length };
+  const mask = maskOf(code);
+  if (mask.length > 0) return { ...PLAIN, mask };
   // Elapsed hours, as in [h]:mm.
   if (/\[(?:h+|m+|s+)\]/i.test(code)) return TIME;
   // Colours, currencies and quoted words in it are no days and months.
   const letters = code.replaceAll(/\[[^\]]*\]|"[^"]*"|\\.|[_*]./g, '').replaceAll(/General|Standard|AM\/PM|A\/P/gi, '');
   if (/[hs]/i.test(letters) && !/[ydbe]/i.test(letters) && !/m{3}/i.test(letters)) return TIME;
   return /[ymdhsb]/i.test(letters) ? DATE : PLAIN;
+}
+
+/** The part of a format for numbers from zero on, if it has digits and texts only: `00000`, `000-0000`, `"P-"0000`. */
+const MASK = /^((?:[0# ()+-]|"[^";]*"|\\[^;])+)(?:;|$)/;
+const PIECE = /"([^"]*)"|\\(.)|([0#])|(.)/gu;
+
+function maskOf(code: string): Format['mask'] {
+  const pieces = [...(MASK.exec(code)?.[1] ?? '').matchAll(PIECE)].map(([, quoted, escaped, place, other]) =>
+    place === undefined ? { text: quoted ?? escaped ?? other ?? '' } : (place as Place),
+  );
+  return pieces.includes('0') ? pieces : [];
+}
+
+/** A whole number from zero on, as a cell with the mask shows it. */
+export function masked(number: number, mask: Format['mask']): string {
+  const first = mask.findIndex((piece) => typeof piece === 'string');
+  let digits = String(number);
+  let shown = '';
+  for (let i = mask.length - 1; i >= 0; i -= 1) {
+    const piece = mask[i]!;
+    if (typeof piece !== 'string') shown = piece.text + shown;
+    else {
+      // The first place has all digits that are left.
+      const taken = i === first ? digits : digits.slice(-1);
+      digits = digits.slice(0, -1);
+      shown = (taken === '' && piece === '0' ? '0' : taken) + shown;
+    }
+  }
+  return shown;
 }
