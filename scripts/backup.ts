@@ -12,7 +12,7 @@ import { clusterContent, copyHashed } from './backup/base-copy.js';
 import type { CopiedFile } from './backup/base-copy.js';
 import { backupFolder, removeOlder } from './backup/folder.js';
 import type { Manifest } from './backup/folder.js';
-import { runningOn } from './runtime/postgres/database-url.js';
+import { requireDatabase, runningOn } from './runtime/postgres/database-url.js';
 import { asProgram } from './runtime/program.js';
 
 const usage = 'Usage: npm run backup [-- --keep N]   (DATA_DIR names the running service, BACKUP_DIR the folder)';
@@ -35,6 +35,7 @@ async function main(): Promise<void> {
       'This service works on a PostgreSQL of your own: back it up by its own means (docs/OPERATIONS.md, ' +
         '"Servers of your own").',
     );
+  await requireDatabase(run.database_url, { DATABASE_URL: undefined, DATA_DIR: settings.DATA_DIR });
 
   const name = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const target = join(backupFolder(settings.BACKUP_DIR).base, name);
