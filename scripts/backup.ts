@@ -4,7 +4,7 @@
  * later moment.
  */
 import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { readSettings } from '../settings.js';
@@ -12,6 +12,7 @@ import { clusterContent, copyHashed } from './backup/base-copy.js';
 import type { CopiedFile } from './backup/base-copy.js';
 import { backupFolder, removeOlder } from './backup/folder.js';
 import type { Manifest } from './backup/folder.js';
+import { usableFolder } from './runtime/data-dir.js';
 import { requireDatabase, runningOn } from './runtime/postgres/database-url.js';
 import { asProgram } from './runtime/program.js';
 
@@ -37,6 +38,7 @@ async function main(): Promise<void> {
     );
   await requireDatabase(run.database_url, { DATABASE_URL: undefined, DATA_DIR: settings.DATA_DIR });
 
+  usableFolder('BACKUP_DIR', resolve(settings.BACKUP_DIR));
   const name = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const target = join(backupFolder(settings.BACKUP_DIR).base, name);
   const draft = `${target}.new`;

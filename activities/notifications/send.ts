@@ -102,6 +102,8 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
     return link ? linkMessage(row, link) : { stopped: 'sent', reason: null };
   }
   if (row.kind === 'sync_failed') return syncFailed(row, pages);
+  if (row.kind === 'override_pending' && row.override?.status !== 'pending')
+    return { stopped: 'cancelled', reason: 'the request has been decided already' };
   if (row.kind === 'override_decided')
     return overrideDecidedMail({
       study: row.study_code,

@@ -99,6 +99,22 @@ describe('the mail to who asked for an override', function () {
     expect(mail.text).to.contain('Nobody decided');
   });
 
+  it('an approver’s mail that was held up is not sent after the decision', async () => {
+    const { person, request } = await asked(await asker());
+    expect((await person.decide(request, 'approve', approver)).status).to.equal(200);
+    const held = () =>
+      stage.sql<{ id: string; status: string; reason: string | null }>(
+        `select id, status, reason from notifications where subject_id = ? and kind = 'override_pending'`,
+        [request],
+      );
+    await until(async () => (await held()).every(({ status }) => status !== 'pending'), { what: 'the first mail' });
+    const { id } = (await held())[0]!;
+    await stage.sql(`update notifications set status = 'pending', sent_at = null, reason = null where id = ?`, [id]);
+    await stage.sql(`insert into outbox (topic, study_id, subject) values ('notification', ?, ?)`, [study.id, id]);
+    await until(async () => (await held())[0]!.status !== 'pending', { what: 'the mail to be judged' });
+    expect((await held())[0]).to.include({ status: 'cancelled', reason: 'the request has been decided already' });
+  });
+
   it('goes to nobody who has left the study, nor to an account that is not active', async () => {
     const [left, off] = [await asker(), await asker()];
     for (const by of [left, off]) {

@@ -53,6 +53,22 @@ describe('a start that cannot go on', function () {
     expect(existsSync(join(folder, 'backups')), 'nothing was begun').to.equal(false);
   });
 
+  it('of a simulation says before it calculates that its folder cannot be made, and does not try for ever', async function () {
+    if (!existsSync('/proc/self')) this.skip();
+    const policy = `${temporaryDataDir()}.json`;
+    writeFileSync(policy, '{}');
+    const args = [policy, '--participants', '5', '--out', '/proc/no-such-folder/out'];
+    const { code, output } = await failedStart({}, [process.execPath, 'dist/scripts/simulate.js', ...args]);
+    expect(code, output).to.equal(1);
+    expect(output).to.contain('--out /proc/no-such-folder/out cannot be read and written');
+    expect(output).not.to.contain('SHA-256');
+  });
+
+  it('of the codec server names a port that is none', async () => {
+    const { code, output } = await failedStart({}, [process.execPath, 'dist/scripts/codec-server.js', '--port', 'abc']);
+    expect([code, output.trim()]).to.deep.equal([1, '--port must be a number from 0 to 65535, not abc.']);
+  });
+
   it('of the demo with an option that there is not is one sentence', async () => {
     const { code, output } = await failedStart({}, [process.execPath, 'dist/scripts/demo.js', '--keepopen']);
     expect(code, output).to.equal(1);
