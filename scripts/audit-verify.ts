@@ -11,7 +11,7 @@ import type { CheckpointTrust } from '../db/audit/audit-verify.js';
 import { openDatabase } from '../db/client/knex.js';
 import { readInScope } from '../db/client/transaction.js';
 import { checkpointFolder, settingDefinitions, readSettings } from '../settings.js';
-import { databaseUrlOf } from './runtime/postgres/database-url.js';
+import { databaseUrlOf, requireDatabase } from './runtime/postgres/database-url.js';
 import type { Tx } from '../db/client/database.js';
 
 const settings = readSettings();
@@ -23,6 +23,7 @@ if (!url) {
   );
   process.exit(1);
 }
+await requireDatabase(url, settings);
 const folder = new CheckpointFolder(checkpointFolder(settings));
 /** Read before the database: these checkpoints were committed there. */
 const kept = await folder.readAll();

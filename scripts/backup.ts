@@ -4,7 +4,7 @@
  * later moment.
  */
 import { mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { readSettings } from '../settings.js';
@@ -12,7 +12,8 @@ import { clusterContent, copyHashed } from './backup/base-copy.js';
 import type { CopiedFile } from './backup/base-copy.js';
 import { backupFolder, removeOlder } from './backup/folder.js';
 import type { Manifest } from './backup/folder.js';
-import { runningOn } from './runtime/postgres/database-url.js';
+import { usableFolder } from './runtime/data-dir.js';
+import { requireDatabase, runningOn } from './runtime/postgres/database-url.js';
 import { asProgram } from './runtime/program.js';
 
 const usage = 'Usage: npm run backup [-- --keep N]   (DATA_DIR names the running service, BACKUP_DIR the folder)';
@@ -35,7 +36,9 @@ async function main(): Promise<void> {
       'This service works on a PostgreSQL of your own: back it up by its own means (docs/OPERATIONS.md, ' +
         '"Servers of your own").',
     );
+  await requireDatabase(run.database_url, { DATABASE_URL: undefined, DATA_DIR: settings.DATA_DIR });
 
+  usableFolder('BACKUP_DIR', resolve(settings.BACKUP_DIR));
   const name = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const target = join(backupFolder(settings.BACKUP_DIR).base, name);
   const draft = `${target}.new`;

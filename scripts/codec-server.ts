@@ -22,6 +22,10 @@ const keys = payloadKeysOf(settings);
 const {
   values: { port },
 } = parseArgs({ options: { port: { type: 'string', default: '8234' } } });
+if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+  console.error(`--port must be a number from 0 to 65535, not ${port}.`);
+  process.exit(1);
+}
 if (!keys.current && keys.former.length === 0) {
   console.error('TEMPORAL_PAYLOAD_KEY is not set: there is nothing to open.');
   process.exit(1);

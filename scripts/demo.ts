@@ -69,9 +69,17 @@ async function connect(address: string): Promise<Connection> {
   }
 }
 
+/** @throws DemoFault for an option that there is not */
+function keepsOpen(): boolean {
+  try {
+    return parseArgs({ options: { 'keep-open': { type: 'boolean', default: false } } }).values['keep-open'];
+  } catch (fault) {
+    throw new DemoFault((fault as Error).message, { cause: fault });
+  }
+}
+
 try {
-  const { values } = parseArgs({ options: { 'keep-open': { type: 'boolean', default: false } } });
-  await demo(values['keep-open']);
+  await demo(keepsOpen());
   process.exitCode = 0;
 } catch (fault) {
   // A problem that a person can fix is one sentence; anything else shows its place.

@@ -1,6 +1,6 @@
 import { readSettings } from '../settings.js';
 import { migrate } from '../db/migrate.js';
-import { databaseUrlOf } from './runtime/postgres/database-url.js';
+import { databaseUrlOf, requireDatabase } from './runtime/postgres/database-url.js';
 
 const settings = readSettings();
 const url = databaseUrlOf(settings);
@@ -11,6 +11,7 @@ if (!url) {
   );
   process.exit(1);
 }
+await requireDatabase(url, settings);
 const { revision, applied } = await migrate(url, { appPassword: settings.DATABASE_APP_PASSWORD });
 console.log(
   applied.length === 0

@@ -12,6 +12,7 @@ import { reencrypt, rotateSecrets } from '../db/capture/datacapture-configs.quer
 import { rotateFactors } from '../db/identity/mfa.queries.js';
 import { rotateSubscriptionSecrets } from '../db/events/event-subscriptions.queries.js';
 import { withStudyScope } from '../db/client/transaction.js';
+import { requireDatabase } from './runtime/postgres/database-url.js';
 import { encryptionKeyBytes, readSettings } from '../settings.js';
 
 function fail(sentence: string): never {
@@ -37,6 +38,7 @@ if (!settings.DATACAPTURE_ENCRYPTION_KEY) fail('DATACAPTURE_ENCRYPTION_KEY is no
 const from = new SecretBox(oldKey(values['old-key-file']), 'the old key file');
 const to = new SecretBox(encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY));
 
+await requireDatabase(settings.DATABASE_URL, settings);
 const database = openDatabase({
   url: settings.DATABASE_URL,
   appPassword: settings.DATABASE_APP_PASSWORD,

@@ -3,13 +3,14 @@
  * `npm run simulate -- policy.json [--participants 1000 --months 24 --seed 1 --start 2026-01-01 --out folder]`.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isDate } from '../workflows/domain/util/dates.js';
 import { plotNames, plotSvg } from '../api/simulation/plots.js';
 import type { SimulationResult } from '../workflows/domain/simulation/result.js';
 import { simulateAtOnce } from '../workflows/domain/simulation/run.js';
+import { usableFolder } from './runtime/data-dir.js';
 import { asProgram } from './runtime/program.js';
 import { readStudyFile } from './simulate/study-file.js';
 
@@ -38,6 +39,9 @@ function main(): void {
     seed: whole('seed', values.seed, 1, 0, Number.MAX_SAFE_INTEGER),
     start_date: start,
   };
+  // Before a calculation that may take long.
+  const folder = values.out === undefined ? undefined : resolve(values.out);
+  if (folder !== undefined) usableFolder('--out', folder, 0o777);
   const began = performance.now();
   const result = simulateAtOnce({ ...inputs, ...order });
   const seconds = (performance.now() - began) / 1000;
@@ -49,12 +53,10 @@ function main(): void {
   );
   for (const [what, value] of summary(result)) console.log(`  ${what.padEnd(38)}${value}`);
   console.log(`  ${'SHA-256 of the result'.padEnd(38)}${createHash('sha256').update(json).digest('hex')}`);
-  if (values.out === undefined) {
+  if (folder === undefined) {
     console.log('Name a folder with --out for the whole result as JSON and its plots.');
     return;
   }
-  const folder = resolve(values.out);
-  mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'simulation.json'), `${json}\n`);
   for (const name of plotNames) writeFileSync(join(folder, `${name}.svg`), plotSvg(name, result));
   console.log(`simulation.json and ${plotNames.length} plots are in ${folder}.`);

@@ -4,6 +4,7 @@ import { queryAllAsPlanned } from '../../db/client/query.js';
 import {
   endOverrideRequest,
   insertApproverNotices,
+  insertOutcomeNotice,
   insertOverrideRequest,
   markReminded,
 } from '../../db/anchor/override-request-writes.queries.js';
@@ -20,7 +21,8 @@ import type { Tx } from '../../db/client/database.js';
 
 /**
  * Writes a command's outcome, in the caller's transaction and in this order: the override request, the manual entry,
- * the decision (anchor, schedule, history, events), the messages to approvers. Handlers write nothing; of a refused
+ * the decision (anchor, schedule, history, events), the messages to approvers or to who
+ * asked. Handlers write nothing; of a refused
  * command only the refusal is recorded. Audit records are sealed with the commit: those of the command, then those of
  * its decision.
  */
@@ -37,6 +39,7 @@ export async function writeOutcome(
   if (decision) await writeDecisions(tx, audit, study_id, [decision], { before });
   else if (before.length > 0) await queryAllAsPlanned(tx, before);
   if (approverNotice) await notifyApprovers(tx, snapshot, approverNotice);
+  if (overrideRequest?.kind === 'end') await notifyRequester(tx, snapshot, overrideRequest.id);
 }
 
 async function writeRequest(tx: Tx, change: OverrideRequestChange): Promise<void> {
@@ -59,11 +62,19 @@ async function notifyApprovers(tx: Tx, { row, policy }: AnchorSnapshot, notice: 
     ...notice,
     roles: approverRoles(policy),
   });
-  await putOutbox(
-    tx,
-    ids.map((subject) => ({ topic: 'notification', studyId: study_id, subject })),
-  );
+  await putNotifications(tx, study_id, ids);
 }
+
+async function notifyRequester(tx: Tx, { row }: AnchorSnapshot, requestId: string): Promise<void> {
+  const { study_id, site_id } = row;
+  await putNotifications(tx, study_id, await insertOutcomeNotice(tx, { study_id, site_id, requestId }));
+}
+
+const putNotifications = (tx: Tx, studyId: string, ids: readonly string[]): Promise<void> =>
+  putOutbox(
+    tx,
+    ids.map((subject) => ({ topic: 'notification', studyId, subject })),
+  );
 
 /** The audit record of a refused command. Its fields may be malformed. */
 function refusalEntry(command: AnchorCommand, { refused, errors }: CommandResult): AuditEntry {

@@ -10,6 +10,7 @@ import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js'
 import { textMail } from './mail.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
+import { overrideDecidedMail } from './override-decided.js';
 import type { RateLimiter } from './rate-limiter.js';
 import { RefusedMessage, unconfiguredReasons } from './provider.js';
 import type { Channels, Message } from './provider.js';
@@ -18,7 +19,7 @@ import { dailySummaryFor } from './summary/summary.activities.js';
 import { syncFailedMail } from './sync-failed.js';
 import { staffMessageText } from './texts.js';
 import type { NotificationKind } from './texts.js';
-import { noteOutcome, notificationToSend } from '../../db/notifications/notification-mail.queries.js';
+import { noteAttempt, noteOutcome, notificationToSend } from '../../db/notifications/notification-mail.queries.js';
 import type { NotificationToSend } from '../../db/notifications/notification-mail.queries.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -55,11 +56,18 @@ export const sendNotification =
         : sendOnce(deps, row));
       await settle(stopped?.stopped ?? 'sent', stopped?.reason ?? null);
     } catch (fault) {
-      if (!(fault instanceof RefusedMessage)) throw fault;
+      if (!(fault instanceof RefusedMessage)) {
+        await withStudyScope(deps.database, '*', ({ tx }) => noteAttempt(tx, id, codeOf(fault)));
+        throw fault;
+      }
       await settle('failed', fault.message);
       if (fault.addressIsGone) await withStudyScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
     }
   };
+
+/** Its message may name an address. */
+const codeOf = (fault: unknown): string =>
+  (fault as { code?: unknown }).code?.toString() ?? (fault instanceof Error ? fault.name : 'fault');
 
 async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stopped | undefined> {
   const provider = deps.channels[row.channel];
@@ -94,6 +102,16 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
     return link ? linkMessage(row, link) : { stopped: 'sent', reason: null };
   }
   if (row.kind === 'sync_failed') return syncFailed(row, pages);
+  if (row.kind === 'override_pending' && row.override?.status !== 'pending')
+    return { stopped: 'cancelled', reason: 'the request has been decided already' };
+  if (row.kind === 'override_decided')
+    return overrideDecidedMail({
+      study: row.study_code,
+      language: ((row.words ?? {}) as NotificationSettings).default_language,
+      participant: row.participant_code ?? '',
+      override: row.override!,
+      pages,
+    });
   return staffMessageText(row.kind as NotificationKind, {
     study: row.study_code,
     participant: row.participant_code ?? '',

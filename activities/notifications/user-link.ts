@@ -62,6 +62,7 @@ export const sendUserLink =
     );
     // Used or sent already, or the user was deactivated.
     if (!link) return;
+    let refusal: string | undefined;
     try {
       const page = link.purpose === 'invitation' ? pages?.accept : pages?.reset;
       const url = page?.(token) ?? `${publicUrl.replace(/\/+$/, '')}/account/password?token=${token}`;
@@ -76,6 +77,19 @@ export const sendUserLink =
       });
     } catch (fault) {
       if (!(fault instanceof RefusedMessage)) throw fault;
+      refusal = fault.message;
     }
-    await withStudyScope(database, [], ({ tx }) => userLinkSent(tx, id));
+    await withStudyScope(database, [], async ({ tx, audit }) => {
+      await userLinkSent(tx, id);
+      // Nothing else tells an administrator that the person never got it.
+      if (refusal !== undefined)
+        audit.record({
+          study_id: null,
+          user_id: null,
+          action: 'user_link_refused',
+          resource_type: 'user',
+          resource_id: link.user_id,
+          metadata: { purpose: link.purpose, reason: refusal },
+        });
+    });
   };

@@ -126,8 +126,17 @@ export async function markReminded(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * Plans one message to each user who may decide a request, except the requester. Users restricted to sites decide for
+ * Whether a user `u` works with a participant of study $1 and site $2 now. Users restricted to sites work with
  * participants of these sites only, and are not notified of others.
+ */
+const WORKS_HERE = `u.status = 'active'
+   and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = $1::uuid))
+   and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x
+     join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $1::uuid)
+     or exists (select from user_sites x where x.user_id = u.id and x.site_id = $2::uuid))`;
+
+/**
+ * Plans one message to each user who may decide a request, except the requester.
  * @returns the ids of the new messages
  */
 export async function insertApproverNotices(
@@ -146,15 +155,30 @@ export async function insertApproverNotices(
   const rows = await query<{ id: string }>(
     tx,
     `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
-     select $1::uuid, $2::uuid, u.id, $3::uuid, 'override_pending', 'email',
-       'override:' || $3::uuid || ':' || $4::text || ':' || u.id
-     from users u where u.status = 'active' and u.role = any($5) and u.id <> $6::uuid
-       and (u.role = 'admin' or exists (select from user_studies s where s.user_id = u.id and s.study_id = $1::uuid))
-       and (u.role not in ('coordinator', 'investigator') or not exists (select from user_sites x
-         join sites i on i.id = x.site_id where x.user_id = u.id and i.study_id = $1::uuid)
-         or exists (select from user_sites x where x.user_id = u.id and x.site_id = $7::uuid))
+     select $1::uuid, $3::uuid, u.id, $4::uuid, 'override_pending', 'email',
+       'override:' || $4::uuid || ':' || $5::text || ':' || u.id
+     from users u where ${WORKS_HERE} and u.role = any($6) and u.id <> $7::uuid
      on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
-    [study_id, participant_id, requestId, occasion, [...roles], requestedBy, site_id],
+    [study_id, site_id, participant_id, requestId, occasion, [...roles], requestedBy],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Plans the message on a request's end to the user who asked for it; an imported request has none.
+ * @returns the ids of the new messages: one, or none
+ */
+export async function insertOutcomeNotice(
+  tx: Tx,
+  { study_id, site_id, requestId }: { study_id: string; site_id: string | null; requestId: string },
+): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    tx,
+    `insert into notifications (study_id, participant_id, user_id, subject_id, kind, channel, dedupe_key)
+     select o.study_id, o.participant_id, u.id, o.id, 'override_decided', 'email', 'override:' || o.id || ':decided'
+     from override_requests o join users u on u.id = o.requested_by_id where o.id = $3::uuid and ${WORKS_HERE}
+     on conflict (dedupe_key) where dedupe_key is not null do nothing returning id`,
+    [study_id, site_id, requestId],
   );
   return rows.map(({ id }) => id);
 }

@@ -16,7 +16,7 @@ export async function insertUserLink(tx: Tx, userId: string, purpose: LinkPurpos
 export async function keepUserLink(
   tx: Tx,
   link: { id: string; hash: Buffer; minutes: Record<LinkPurpose, number> },
-): Promise<{ email: string; purpose: LinkPurpose } | undefined> {
+): Promise<{ user_id: string; email: string; purpose: LinkPurpose } | undefined> {
   const { invitation, password_reset } = link.minutes;
   const [kept] = await UserLink.query(tx)
     .where({ id: link.id })
@@ -33,7 +33,7 @@ export async function keepUserLink(
     .returning(['user_id', 'purpose']);
   if (!kept) return undefined;
   const user = await User.query(tx).findById(kept.user_id).select('email');
-  return { email: user!.email, purpose: kept.purpose };
+  return { user_id: kept.user_id, email: user!.email, purpose: kept.purpose };
 }
 
 export async function userLinkSent(tx: Tx, id: string): Promise<void> {

@@ -10,6 +10,10 @@ export interface OverrideDetails {
   expires: string;
   asked_by: string;
   reason: string | null;
+  status: string;
+  /** Null: nobody decided it; it timed out or the participant withdrew. */
+  decided_by: string | null;
+  decision_reason: string | null;
   moving: { name: string; from: string; to: string }[];
 }
 
@@ -64,6 +68,8 @@ export async function notificationToSend(tx: Tx, id: string): Promise<Notificati
            o.new_enrollment_date, 'expires', to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
            'override_request_id', o.id,
            'asked_by', (select a.name from users a where a.id = o.requested_by_id), 'reason', o.reason,
+           'status', o.status, 'decision_reason', o.decision_reason,
+           'decided_by', (select d.name from users d where d.id = o.decided_by_id),
            'moving', coalesce((select jsonb_agg(jsonb_build_object('name', v->'name', 'from', v->'from', 'to', v->'to')
              order by v->>'from', v->>'name') from jsonb_array_elements(o.impact->'visits') v
              where v->>'action' = 'move'), '[]')) end as override,
@@ -109,4 +115,12 @@ export async function noteOutcome(
       sent_at: status === 'sent' ? raw('clock_timestamp()') : null,
       ...(status === 'failed' && { last_error: reason }),
     });
+}
+
+/** Notes an attempt that the provider did not take; the message stays pending and is tried again. */
+export async function noteAttempt(tx: Tx, id: string, code: string): Promise<void> {
+  await Notification.query(tx)
+    .findById(id)
+    .where({ status: 'pending' })
+    .patch({ attempts: raw('attempts + 1'), last_error: code.slice(0, 500) });
 }

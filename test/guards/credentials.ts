@@ -98,6 +98,14 @@ export const credentialGuards: readonly Guard[] = [
     title: 'a role that is no approver is 403, an approver of another study 404; both change nothing',
   },
   {
+    refuses: 'the outcome of an override to a user who has left the study, or whose account is not active',
+    file: 'db/anchor/override-request-writes.queries.ts',
+    text: 'where o.id = $3::uuid and ${WORKS_HERE}',
+    without: 'where o.id = $3::uuid and $1::uuid is distinct from $2::uuid',
+    test: 'test/anchor/outcome-mails.test.ts',
+    title: 'goes to nobody who has left the study, nor to an account that is not active',
+  },
+  {
     refuses: 'a second decision on a request',
     file: 'activities/anchor/commands/override-decisions.ts',
     text: `if (request.status !== 'pending' || request.expires_at <= facts.now)`,

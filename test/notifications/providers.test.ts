@@ -115,6 +115,7 @@ const said: Record<string, { code: number; text: string }> = {
   policy: { code: 550, text: '5.7.1 not from you' },
   full: { code: 552, text: '5.2.2 mailbox full' },
   later: { code: 451, text: '4.7.1 try again' },
+  never: { code: 451, text: '4.7.1 try again' },
 };
 const kindOf = (address: string): string => address.split('-')[0]!;
 
@@ -218,6 +219,42 @@ describe('Providers of messages that do not do as they should', function provide
         }),
       );
     });
+    it('asks to come back, for a login link: the message says that it was tried, and why it still waits', async () => {
+      const who = await desk.person(of, { email: `never-${unique()}@example.org` });
+      await desk.stage.admin.expect(202, 'POST', '/api/portal/magic-link', {
+        participant_id: who.id,
+        channel: 'email',
+      });
+      const row = await until(
+        async () => (await desk.of(who)).find(({ kind, attempts }) => kind === 'magic_link' && attempts > 1),
+        { what: 'two attempts' },
+      );
+      expect([row.status, row.last_error]).to.deep.equal(['pending', 'EENVELOPE']);
+    });
+
+    it('knows no such mailbox, for an invitation: the audit log says that nobody got it', async () => {
+      const email = `unknown-${unique()}@example.org`;
+      const { id } = await desk.stage.admin.expect<{ id: string }>(201, 'POST', '/api/users/invite', {
+        email,
+        name: 'Mistyped',
+        role: 'admin',
+      });
+      const [record] = await until(
+        async () => {
+          const found = await desk.stage.sql<{ audit_metadata: object }>(
+            `select audit_metadata from audit_log where action = 'user_link_refused' and resource_id = ?`,
+            [id],
+          );
+          return found.length > 0 ? found : undefined;
+        },
+        { what: 'the record' },
+      );
+      expect(record!.audit_metadata).to.deep.equal({
+        purpose: 'invitation',
+        reason: 'the mail server refused the message (550)',
+      });
+    });
+
     for (const [what, , wanted] of MAIL) {
       it(what, async () => {
         const who = people.get(what)!;

@@ -36,6 +36,47 @@ describe('a start that cannot go on', function () {
       if (program.endsWith('main.js')) expect(output).not.to.match(/^\s+at /m);
     });
 
+  it('is told of a run.json that a killed service left, by each tool that reads it', async () => {
+    const folder = temporaryDataDir();
+    mkdirSync(folder, { recursive: true });
+    const port = await freePort();
+    const database_url = `postgres://someone:hidden-word@127.0.0.1:${port}/research`;
+    writeFileSync(join(folder, 'run.json'), JSON.stringify({ database_url, pids: { supervisor: 1, postgres: 1 } }));
+    for (const tool of ['audit-verify', 'backup', 'migrate']) {
+      const env = { DATA_DIR: folder, BACKUP_DIR: join(folder, 'backups') };
+      const { code, output } = await failedStart(env, [process.execPath, `dist/scripts/${tool}.js`]);
+      expect([tool, code], output).to.deep.equal([tool, 1]);
+      expect(output, tool).to.contain(`The database at 127.0.0.1:${port} cannot be used: `);
+      expect(output, tool).to.contain(`${folder}/run.json names it; is that service still running?`);
+      expect(output, tool).not.to.match(/hidden-word|Acquire connection error/);
+    }
+    expect(existsSync(join(folder, 'backups')), 'nothing was begun').to.equal(false);
+  });
+
+  it('of a simulation says before it calculates that its folder cannot be made, and does not try for ever', async function () {
+    if (!existsSync('/proc/self')) this.skip();
+    const policy = `${temporaryDataDir()}.json`;
+    writeFileSync(policy, '{}');
+    const args = [policy, '--participants', '5', '--out', '/proc/no-such-folder/out'];
+    const { code, output } = await failedStart({}, [process.execPath, 'dist/scripts/simulate.js', ...args]);
+    expect(code, output).to.equal(1);
+    expect(output).to.contain('--out /proc/no-such-folder/out cannot be read and written');
+    expect(output).not.to.contain('SHA-256');
+  });
+
+  it('of the codec server names a port that is none', async () => {
+    const { code, output } = await failedStart({}, [process.execPath, 'dist/scripts/codec-server.js', '--port', 'abc']);
+    expect([code, output.trim()]).to.deep.equal([1, '--port must be a number from 0 to 65535, not abc.']);
+  });
+
+  it('of the demo with an option that there is not is one sentence', async () => {
+    const { code, output } = await failedStart({}, [process.execPath, 'dist/scripts/demo.js', '--keepopen']);
+    expect(code, output).to.equal(1);
+    expect(output)
+      .to.contain(`Unknown option '--keepopen'`)
+      .and.not.to.match(/^\s+at /m);
+  });
+
   it('names settings that are misspelt, and no other names of the environment', async () => {
     const output = await refused({
       ALOW_PRIVATE_URLS: 'false',

@@ -3,7 +3,7 @@ import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
 import { EmptyState } from '../html/empty-state.js';
 import { TranslatedText } from '../html/said.js';
 import { Table } from '../html/table.js';
-import { reasonInWords } from '../../../workflows/domain/notifications/explain.js';
+import { reasonInWords, triedAgain } from '../../../workflows/domain/notifications/explain.js';
 import { useUi } from '../html/ui.js';
 import { entryTitle } from '../words/participants/timeline.js';
 import { TAB_PAGE } from './participant-tabs.service.js';
@@ -185,7 +185,7 @@ export function MessagesTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
           },
           {
             title: messages.why,
-            cell: ({ explanation, reason }) =>
+            cell: ({ explanation, status, attempts, last_error, reason }) =>
               explanation ? (
                 <details>
                   <summary>
@@ -195,6 +195,8 @@ export function MessagesTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
                     {messages.rule}: <TranslatedText text={explanation.rule} />
                   </span>
                 </details>
+              ) : status === 'pending' && last_error !== null ? (
+                <TranslatedText text={triedAgain({ attempts, last_error })} />
               ) : (
                 <>{reason ? <TranslatedText text={reasonInWords(reason)} /> : '–'}</>
               ),

@@ -89,9 +89,7 @@ export function explain(row: ExplainedRow, now: string, maxLatenessHours: number
     return {
       outcome: 'will_be_sent',
       ...told,
-      why:
-        `It is tried again: ${row.attempts} ${row.attempts === 1 ? 'attempt' : 'attempts'} so far, the last ` +
-        `ended with ${row.last_error}.`,
+      why: triedAgain(row),
     };
   if (verdict.what === 'wait')
     return { outcome: 'will_be_sent', ...told, why: `It waits for the end of the quiet hours, ${verdict.until}.` };
@@ -125,6 +123,11 @@ export const reasonInWords = (reason: string): string =>
   reason === 'too_late'
     ? 'its time was over when it was planned or found'
     : (reasons[reason] ?? reason.replaceAll('_', ' '));
+
+/** Why a message still waits whose last attempt failed. */
+export const triedAgain = ({ attempts, last_error }: { attempts: number; last_error: string | null }): string =>
+  `It is tried again: ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} so far, the last ` +
+  `ended with ${last_error}.`;
 
 const wordsOf = (reason: string | null, limit: number): string =>
   reason === 'too_late'

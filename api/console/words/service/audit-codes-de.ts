@@ -159,6 +159,7 @@ export const actions: Record<string, string> = {
   user_changed: 'Konto geändert',
   user_created: 'Konto angelegt',
   user_invited: 'Person eingeladen',
+  user_link_refused: 'Mail mit Link vom Mailserver abgelehnt',
   visit_cancelled: 'Visite abgesagt',
   visit_changed: 'Visite geändert',
   visit_completed: 'Visite abgeschlossen',

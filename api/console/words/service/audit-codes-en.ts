@@ -159,6 +159,7 @@ export const actions: Record<string, string> = {
   user_changed: 'User changed',
   user_created: 'User created',
   user_invited: 'User invited',
+  user_link_refused: 'Mail with a link refused by the mail server',
   visit_cancelled: 'Visit cancelled',
   visit_changed: 'Visit changed',
   visit_completed: 'Visit completed',

@@ -1,5 +1,6 @@
 import { dateText } from '../../html/dates.js';
 import { germanOfCapture } from './phrases-capture.js';
+import { germanOfProviders } from './phrases-providers.js';
 import type { Language } from '../words.js';
 
 /**
@@ -279,7 +280,9 @@ interface Phrase {
   pattern: RegExp;
   said: string;
 }
-const book: Record<Exclude<Language, 'en'>, Phrase[]> = { de: [...german, ...germanOfCapture].map(compiled) };
+const book: Record<Exclude<Language, 'en'>, Phrase[]> = {
+  de: [...german, ...germanOfCapture, ...germanOfProviders].map(compiled),
+};
 
 function compiled([text, said]: [string, string]): Phrase {
   const pattern = text
