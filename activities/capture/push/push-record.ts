@@ -20,6 +20,8 @@ interface Delivery {
   plan: Extract<PushPlan, { kind: 'push' }>;
   config: DatacaptureConfigRow;
   unanswered: boolean;
+  /** The fields in which results of another visit stand, delivered to the same event. */
+  taken: readonly string[];
 }
 
 /** The progress of an attempt, in case the next step fails. */
@@ -37,7 +39,7 @@ interface Progress {
  */
 export async function pushRecord(
   deps: PushDeps,
-  { attempt, plan, config, unanswered }: Delivery,
+  { attempt, plan, config, unanswered, taken }: Delivery,
   keep: () => Promise<void>,
 ): Promise<PushOutcome> {
   const progress: Progress = { contacted: false, sent: unanswered ? 'perhaps' : 'no' };
@@ -58,6 +60,8 @@ export async function pushRecord(
       };
       const isClassic = async () => (await facts('kept')).classic || (await facts('anew')).classic;
       const place = await existing(client, { plan, isClassic }, row.primaryKey, config.known_events, call);
+      // A project without events has one place for all visits: there the last results stay.
+      if (place.event !== null) requireFree(taken);
       const open = unanswered
         ? missingFrom(row.values, await standing(client, place, row.primaryKey, row.values, call))
         : row.values;
@@ -213,6 +217,17 @@ function requireOwnArm(known: KnownEvents, event: string | null, events: readonl
     'rejected',
     `OTHER_ARM: The record is in arm ${[...new Set(arms)].join(', ')}, and the event of the visit in arm ${arm}: ` +
       `nothing is written there. Correct datacapture_event of the visit, and push again.`,
+  );
+}
+
+/** Results of one visit never replace those of another. @throws CaptureFailure `rejected` */
+function requireFree(taken: readonly string[]): void {
+  if (taken.length === 0) return;
+  throw new CaptureFailure(
+    'rejected',
+    `EVENT_TAKEN: The results of another visit of the participant stand at this event, in the same fields ` +
+      `(${taken.slice(0, 20).join(', ')}), and would be lost. Correct datacapture_event of one of the visits, or map its ` +
+      'tasks to other fields in data_field_mapping, and push again.',
   );
 }
 

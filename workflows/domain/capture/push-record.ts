@@ -92,6 +92,18 @@ function contentOf(summaries: TaskSummaries, mapping: DataFieldMapping): { metri
   return { metrics, instruments: [...new Set(done.map(([, { datacapture_instrument }]) => datacapture_instrument))] };
 }
 
+/** The fields of a push in which results of these tasks stand already, delivered by another visit. */
+export function fieldsTaken(
+  { metrics }: Extract<PushPlan, { kind: 'push' }>,
+  delivered: readonly string[],
+  mapping: DataFieldMapping,
+): string[] {
+  const fields = delivered.flatMap((task) =>
+    Object.hasOwn(mapping, task) ? Object.values(mapping[task]!.fields) : [],
+  );
+  return metrics.map(({ field }) => field).filter((field) => fields.includes(field));
+}
+
 /** A field that does not accept the value; contains neither record nor value. */
 export interface FieldFault {
   field: string;
