@@ -81,8 +81,8 @@ export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | 
 }
 
 /**
- * The tasks whose results other visits of the participant have delivered to an event. A visit that another session tells,
- * or whose event was corrected since, is none of them.
+ * The tasks whose results other visits of the participant have delivered to an event. A visit that another session
+ * tells, or whose event was corrected since, is none of them.
  */
 export function tasksDelivered(tx: Tx, push: PushRow, event: string): Promise<string[]> {
   return tx('assessment_sessions as s')

@@ -171,6 +171,22 @@ describe('what is pushed of a session', () => {
     });
   });
 
+  it('a field or form that the dictionary does not have is a fault, and stops no other', () => {
+    const plan = { kind: 'push' as const, record: 'R1', event: 'e', metrics: [{ field: 'f', value: 22 }] };
+    const known = [key, { ...field(), field_name: 'f', form_name: 'cognition', validation: '' }];
+    expect(pushValuesOf({ ...plan, instruments: ['cognition', 'gone'] }, known)).to.deep.equal({
+      values: { f: '22', cognition_complete: '2' },
+      faults: [{ field: 'gone_complete', rule: 'the capture system has no such instrument' }],
+      warnings: [],
+    });
+    const metrics = [...plan.metrics, { field: 'g', value: 1 }, { field: 'other_complete', value: 1 }];
+    expect(pushValuesOf({ ...plan, metrics, instruments: ['cognition'] }, known)).to.deep.equal({
+      values: { f: '22', other_complete: '1' },
+      faults: [{ field: 'g', rule: 'the capture system has no such field' }],
+      warnings: [],
+    });
+  });
+
   it('without a dictionary everything is sent as it is', () => {
     const plan = {
       kind: 'push' as const,

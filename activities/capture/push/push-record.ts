@@ -226,8 +226,8 @@ function requireFree(taken: readonly string[]): void {
   throw new CaptureFailure(
     'rejected',
     `EVENT_TAKEN: The results of another visit of the participant stand at this event, in the same fields ` +
-      `(${taken.slice(0, 20).join(', ')}), and would be lost. Correct datacapture_event of one of the visits, or map its ` +
-      'tasks to other fields in data_field_mapping, and push again.',
+      `(${taken.slice(0, 20).join(', ')}), and would be lost. Correct datacapture_event of one of the visits, or map ` +
+      'its tasks to other fields in data_field_mapping, and push again.',
   );
 }
 

@@ -60,8 +60,8 @@ function tickedCode(
 }
 
 /**
- * The checkbox fields of a record with a ticked box whose name does not tell its code: columns have it in lower case and
- * with underscores (`B-1` is `b_1`).
+ * The checkbox fields of a record with a ticked box whose name does not tell its code: columns have it in lower case
+ * and with underscores (`B-1` is `b_1`).
  */
 export const unclearBoxes = (record: RecordValues): string[] => [
   ...new Set(
@@ -123,7 +123,7 @@ const fits: Record<ParticipantField, (value: string) => boolean> = {
   enrollment_date: isCalendarDate,
   date_of_birth: isCalendarDate,
   preferred_language: (value) => value.length <= 35 && new RegExp(LANGUAGE).test(value),
-  email: (value) => upTo(320)(value) && /^[^\s@]+@[^\s@]+$/.test(value),
+  email: (value) => upTo(320)(value) && /^[^\s@,;:<>()]+@[^\s@,;:<>()]+$/.test(value),
   phone: upTo(40),
   timezone: (value) => value.length <= 50 && isZone(value),
   arm: upTo(100),

@@ -120,7 +120,7 @@ export const EVENT_FIELD = 'redcap_event_name';
 
 /**
  * The row of an import, as text, checked against the capture system's dictionary: its first field is the primary key.
- * Fields missing in the dictionary are validated by the capture system only.
+ * Without a dictionary the capture system alone validates.
  * @returns the row without key and event, every field that refuses its value, which is left out of it, and warnings
  */
 export function pushValuesOf(
@@ -143,7 +143,12 @@ export function pushValuesOf(
     if (range !== undefined) warnings.push({ code: 'OUT_OF_RANGE', field, message: `${field}: ${range}.` });
   }
   // A form that lacks a result is not complete.
-  if (faults.length === 0) for (const instrument of plan.instruments) values[`${instrument}_complete`] = '2';
+  const open = faults.length === 0 ? plan.instruments : [];
+  for (const instrument of open) {
+    if (dictionary.length === 0 || dictionary.some(({ form_name }) => form_name === instrument))
+      values[`${instrument}_complete`] = '2';
+    else faults.push({ field: `${instrument}_complete`, rule: 'the capture system has no such instrument' });
+  }
   return { values, faults, warnings };
 }
 
