@@ -190,7 +190,7 @@ describe('results are pushed to the capture system', function () {
     const { session, record } = await of.ended({ summaries: { stroop: { mean_rt: 300.5, accuracy: 0.9 } } });
     const attempt = await of.attempt(session, () => true, 'an attempt');
     expect(attempt).to.include({ error_type: 'rejected', next_attempt_at: null });
-    expect(attempt.message).to.contain('has the others: mean_rt: the capture system has no such field');
+    expect(attempt.message).to.contain('has the others: mean_rt: the capture system does not list it');
     expect(of.standing(record!)).to.include({ accuracy: '0.9' });
     await of.configure({ data_field_mapping: { stroop: { fields: { mean_rt: 'mean_rt_ms' } } } });
     await of.push(session);

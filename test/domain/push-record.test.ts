@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { missingFrom, planPush, pushValuesOf } from '../../workflows/domain/capture/push-record.js';
+import { listedValues, missingFrom, planPush, pushValuesOf } from '../../workflows/domain/capture/push-record.js';
 import type { PushSubject } from '../../workflows/domain/capture/push-record.js';
 import { breakerWait, retryWait } from '../../workflows/domain/capture/push-retry.js';
 import { checkValue, outOfRange, roundHalfAway, numberText } from '../../workflows/domain/capture/push-values.js';
@@ -171,20 +171,19 @@ describe('what is pushed of a session', () => {
     });
   });
 
-  it('a field or form that the dictionary does not have is a fault, and stops no other', () => {
-    const plan = { kind: 'push' as const, record: 'R1', event: 'e', metrics: [{ field: 'f', value: 22 }] };
-    const known = [key, { ...field(), field_name: 'f', form_name: 'cognition', validation: '' }];
-    expect(pushValuesOf({ ...plan, instruments: ['cognition', 'gone'] }, known)).to.deep.equal({
-      values: { f: '22', cognition_complete: '2' },
-      faults: [{ field: 'gone_complete', rule: 'the capture system has no such instrument' }],
-      warnings: [],
+  it('of fields that the dictionary lacks, and others, these are told apart, without the status of their form', () => {
+    const known = [key, { ...field(), field_name: 'f', form_name: 'cognition' }];
+    const values = { f: '22', g: '1', f___1: '1', cognition_complete: '2', gone_complete: '2' };
+    expect(listedValues(values, known)).to.deep.equal({
+      values: { f: '22', f___1: '1' },
+      unlisted: ['g', 'gone_complete'],
     });
-    const metrics = [...plan.metrics, { field: 'g', value: 1 }, { field: 'other_complete', value: 1 }];
-    expect(pushValuesOf({ ...plan, metrics, instruments: ['cognition'] }, known)).to.deep.equal({
-      values: { f: '22', other_complete: '1' },
-      faults: [{ field: 'g', rule: 'the capture system has no such field' }],
-      warnings: [],
-    });
+    for (const alike of [
+      { f: '1', cognition_complete: '2' },
+      { g: '1', cognition_complete: '2' },
+    ])
+      expect(listedValues(alike, known)).to.equal(undefined);
+    expect(listedValues(values, [])).to.equal(undefined);
   });
 
   it('without a dictionary everything is sent as it is', () => {

@@ -120,7 +120,7 @@ export const EVENT_FIELD = 'redcap_event_name';
 
 /**
  * The row of an import, as text, checked against the capture system's dictionary: its first field is the primary key.
- * Without a dictionary the capture system alone validates.
+ * Fields missing in the dictionary are validated by the capture system only.
  * @returns the row without key and event, every field that refuses its value, which is left out of it, and warnings
  */
 export function pushValuesOf(
@@ -143,13 +143,24 @@ export function pushValuesOf(
     if (range !== undefined) warnings.push({ code: 'OUT_OF_RANGE', field, message: `${field}: ${range}.` });
   }
   // A form that lacks a result is not complete.
-  const open = faults.length === 0 ? plan.instruments : [];
-  for (const instrument of open) {
-    if (dictionary.length === 0 || dictionary.some(({ form_name }) => form_name === instrument))
-      values[`${instrument}_complete`] = '2';
-    else faults.push({ field: `${instrument}_complete`, rule: 'the capture system has no such instrument' });
-  }
+  if (faults.length === 0) for (const instrument of plan.instruments) values[`${instrument}_complete`] = '2';
   return { values, faults, warnings };
+}
+
+/**
+ * The values of fields that the dictionary lists, without the status of their forms, and the other fields: where a
+ * capture system refuses an import for these, it has the listed ones nevertheless. Undefined: all or none are listed.
+ */
+export function listedValues(
+  values: PushRecordRow,
+  dictionary: readonly DictionaryField[],
+): { values: PushRecordRow; unlisted: string[] } | undefined {
+  const names = new Set(dictionary.flatMap(({ field_name, form_name }) => [field_name, `${form_name}_complete`]));
+  const isListed = (name: string) => names.has(name) || names.has(name.split('___', 1)[0]!);
+  const unlisted = Object.keys(values).filter((name) => !isListed(name));
+  const listed = Object.entries(values).filter(([name]) => isListed(name) && !name.endsWith('_complete'));
+  if (unlisted.length === 0 || listed.length === 0) return undefined;
+  return { values: Object.fromEntries(listed), unlisted };
 }
 
 /** The values that the record does not have yet; `standing` are the rows of its export. */

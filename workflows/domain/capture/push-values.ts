@@ -49,13 +49,9 @@ const NOT_IMPORTED = new Set(['calc', 'file', 'descriptive']);
 const YES_NO = new Set(['yesno', 'truefalse']);
 const NOT_NUMBERS = /^(date|time|email|phone|zipcode|postalcode|ssn|vmrn|mrn|alpha_only)/;
 
-/** Columns of forms, which no dictionary lists. */
-const OF_FORMS = /_(complete|timestamp)$/;
-
 /**
- * Why a field refuses a value; undefined: it accepts it, or there is no dictionary. A checkbox is written one box at a
- * time (`field___code`), and `<instrument>_complete` is on every instrument. A single field that the capture system
- * does not have would make it refuse the whole import.
+ * Why a field refuses a value; undefined: it accepts it, or is not in the dictionary. A checkbox is written one box at
+ * a time (`field___code`), and `<instrument>_complete` is on every instrument.
  */
 export function checkValue(
   name: string,
@@ -68,8 +64,9 @@ export function checkValue(
     return oneOf(['0', '1', '2'], text);
   const [base, code] = name.split('___', 2) as [string, string?];
   const box = code === undefined ? undefined : fields.get(base);
-  if (box?.field_type === 'checkbox' && codes(box).some((each) => boxOf(each) === code)) return oneOf(['0', '1'], text);
-  return fields.size === 0 || OF_FORMS.test(name) ? undefined : 'the capture system has no such field';
+  return box?.field_type === 'checkbox' && codes(box).some((each) => boxOf(each) === code)
+    ? oneOf(['0', '1'], text)
+    : undefined;
 }
 
 /** Why a field accepts no number at all; undefined: it may. */
