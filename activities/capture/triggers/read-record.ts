@@ -80,11 +80,13 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
 /** The dictionary is kept for ten minutes: not each trigger asks for it. */
 async function boxesOf(
   client: CaptureClient,
-  { api_url, api_token_encrypted, enrollment_instrument }: DatacaptureConfigRow,
+  { api_url, api_token_encrypted, enrollment_instrument, participant_field_mapping }: DatacaptureConfigRow,
   enrollment: Enrollment | null,
 ): Promise<BoxCodes> {
-  const fields = enrollment ? unclearBoxes(enrollment.values).sort() : [];
-  if (fields.length === 0) return {};
+  const unclear = enrollment ? unclearBoxes(enrollment.values) : [];
+  if (unclear.length === 0) return {};
+  const mapped = Object.values(participant_field_mapping);
+  const fields = unclear.filter((field) => mapped.includes(field)).sort();
   const need = { forms: [enrollment_instrument ?? ''], fields };
   const connection = `boxes\0${api_url}\0${api_token_encrypted}`;
   return boxCodesOf((await dictionaryOf(client, connection, need, () => Promise.resolve())).fields);
