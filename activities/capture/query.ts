@@ -6,6 +6,9 @@ import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { tasksOfBatteries } from '../../db/assessment/battery-tasks.queries.js';
 import type { AuditEntry } from '../../db/audit/audit.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
+import { readScheduleSources } from '../../db/scheduling/schedules.queries.js';
+import type { ScheduleSources } from '../../db/scheduling/schedules.queries.js';
+import { planVisits } from '../../workflows/domain/scheduling/schedule.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { QUERY_SECONDS } from '../../workflows/domain/capture/query.js';
 import type {
@@ -25,7 +28,7 @@ import { listedEventOf, noteEvents } from './follow-events.js';
 import type { Dictionary } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { MappingFields } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { MappingWarning } from '../../workflows/domain/capture/mapping-dictionary.js';
-import type { FormPlace } from '../../workflows/domain/capture/mapping-dictionary.js';
+import type { FormPlace, PlannedPlace } from '../../workflows/domain/capture/mapping-dictionary.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** Answers a question to a study's capture system. Its faults are answers, too, with a public message. */
@@ -102,9 +105,36 @@ async function checkNames(
   const mapping = { ...config, ...(proposed as MappingFields) };
   const { listed, ...dictionary } = await dictionaryOf(client, mapping);
   if (Object.keys(proposed).length === 0) await noteEvents(deps, study_id, listed);
-  const batteries = await readInScope(deps.database, study_id, (tx) => tasksOfBatteries(tx, study_id));
-  return checkMapping(mapping, { ...dictionary, batteries });
+  const { batteries, sources } = await readInScope(deps.database, study_id, async (tx) => ({
+    batteries: await tasksOfBatteries(tx, study_id),
+    sources: await readScheduleSources(tx, study_id),
+  }));
+  return checkMapping(mapping, { ...dictionary, batteries, visits: placesOf(sources, mapping) });
 }
+
+/** The planned visits under a mapping, by their events. */
+function placesOf(
+  { edc, windows }: ScheduleSources,
+  mapping: Pick<MappingFields, 'event_battery_mapping'>,
+): PlannedPlace[] {
+  if (edc)
+    return edc.events.map(({ event_oid, datacapture_event, battery_id, repeating }) => ({
+      code: event_oid,
+      event: datacapture_event,
+      battery_id,
+      times: repeating?.count ?? 1,
+    }));
+  const entries = (mapping.event_battery_mapping ?? {}) as ScheduleSources['mapping'];
+  return planVisits(ANY_DATE, windows, entries).visits.map(
+    ({ name, visit_window_id, datacapture_event, battery_id }) => ({
+      code: windows.find(({ id }) => id === visit_window_id)?.code ?? name,
+      event: datacapture_event,
+      battery_id,
+      times: 1,
+    }),
+  );
+}
+const ANY_DATE = '2000-01-01';
 
 type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
 

@@ -109,6 +109,7 @@ function readingsOf(
     policy,
     missing,
     latestDay: latestDay(nowMs()),
+    boxes: plan.boxes,
   };
   const enrolls = rulesOf(plan);
   const read: Read[] = [];

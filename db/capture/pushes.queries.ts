@@ -80,6 +80,21 @@ export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | 
   return rows[0];
 }
 
+/**
+ * The tasks whose results other visits of the participant have delivered to an event. A visit that another session
+ * tells, or whose event was corrected since, is none of them.
+ */
+export function tasksDelivered(tx: Tx, push: PushRow, event: string): Promise<string[]> {
+  return tx('assessment_sessions as s')
+    .join('scheduled_visits as v', (on) => void on.on('v.id', 's.visit_id').andOn('v.session_id', 's.id'))
+    .join('session_tasks as k', 'k.session_id', 's.id')
+    .where({ 's.participant_id': push.participant_id, 'v.status': 'completed', 'v.datacapture_event': event })
+    .whereNot('s.id', push.session_id)
+    .whereExists(tx('push_attempts as a').whereRaw('a.session_id = s.id').where('a.status', 'success'))
+    .distinct('k.task')
+    .pluck('k.task') as unknown as Promise<string[]>;
+}
+
 /** Marks an attempt as in progress. If it sends, its result is unknown until its end is stored. */
 export async function noteAttempt(tx: Tx, sessionId: string, attemptId: string, sends: boolean): Promise<void> {
   await tx('result_pushes')

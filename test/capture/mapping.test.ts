@@ -79,6 +79,18 @@ describe('capture mapping: fields of a participant', () => {
     expect(mapped.dropped).to.have.members(['email', 'timezone', 'participant_code', 'arm', 'preferred_language']);
   });
 
+  it('takes one address as email: no list, no name, no link', () => {
+    for (const mail of [
+      'p@example.org,',
+      'p@example.org;q@example.org',
+      'p@example.org;',
+      '<p@example.org>',
+      'mailto:p@example.org',
+    ])
+      expect(map({ mail }, { email: 'mail' }), mail).to.deep.equal({ values: {}, dropped: ['email'] });
+    expect(map({ mail: "o'p+q@münster.example.org" }, { email: 'mail' }).dropped).to.deep.equal([]);
+  });
+
   it('takes a time zone by its usual name; an offset is none', () => {
     expect(map({ zone: 'europe/berlin' }, { timezone: 'zone' }).values.timezone).to.equal('Europe/Berlin');
     expect(map({ zone: '+02:00' }, { timezone: 'zone' })).to.deep.equal({ values: {}, dropped: ['timezone'] });
@@ -88,6 +100,8 @@ describe('capture mapping: fields of a participant', () => {
     expect(map({ grp___1: '0', grp___2: '1' }, { arm: 'grp' }).values.arm).to.equal('2');
     expect(map({ grp___1: '1', grp___2: '1' }, { arm: 'grp' }).values.arm).to.equal(undefined);
     expect(map({ grp___1: '1' }, { arm: 'grp___1' }).values.arm).to.equal('1');
+    const codes = { grp: ['1', 'B-1'] };
+    expect(mapParticipant({ grp___b_1: '1' }, { arm: 'grp' }, none, undefined, codes).values.arm).to.equal('B-1');
   });
 
   it('does not take a mapping from the prototype', () => {

@@ -184,6 +184,20 @@ describe('results are pushed to the capture system', function () {
     expect(of.standing(record!)).to.include({ mean_rt: '300.5', trials: '411.25', cognition_complete: '2' });
   });
 
+  it('a field that was renamed there stops no other result: the push names it', async () => {
+    const of = await stage.study();
+    of.redesign((dictionary) => dictionary.replace('mean_rt,', 'mean_rt_ms,'));
+    const { session, record } = await of.ended({ summaries: { stroop: { mean_rt: 300.5, accuracy: 0.9 } } });
+    const attempt = await of.attempt(session, () => true, 'an attempt');
+    expect(attempt).to.include({ error_type: 'rejected', next_attempt_at: null });
+    expect(attempt.message).to.contain('has the others: mean_rt: the capture system does not list it');
+    expect(of.standing(record!)).to.include({ accuracy: '0.9' });
+    await of.configure({ data_field_mapping: { stroop: { fields: { mean_rt: 'mean_rt_ms' } } } });
+    await of.push(session);
+    await of.synced(session);
+    expect(of.standing(record!)).to.include({ mean_rt_ms: '300.5', cognition_complete: '2' });
+  });
+
   it('a value outside of the range that a field suggests is sent, and the push says so', async () => {
     const { session, record } = await study.ended({ summaries: { stroop: { accuracy: 411.25, mean_rt: 300 } } });
     await study.synced(session);

@@ -143,6 +143,26 @@ describe('a mapping that no push or reading can satisfy', function () {
     }
   });
 
+  it('so it is where two windows deliver the same results to one event, and not where they have different tasks', async () => {
+    const study = await connected();
+    expect((await study.configure(stroop('cognition', 'rt_mean'), '?strict=true')).status).to.equal(200);
+    const another = { study_id: study.id, code: 'OTHER', name: 'Other', modules: [{ task: 'digit_span' }] };
+    const other = await stage.call<{ id: number }>('POST', '/api/batteries', another);
+    const window = async (code: string, battery_id: number) => {
+      const days = { target_day: 30, window_before: 1, window_after: 1 };
+      const body = { study_id: study.id, code, name: code, battery_id, datacapture_event: 'baseline_arm_1', ...days };
+      expect((await stage.call('POST', '/api/schedules/windows', body)).status).to.equal(201);
+    };
+    await window('W1', study.battery);
+    await window('W2', other.body.id);
+    const shared = await study.configure(stroop('cognition', 'rt_mean'), '?strict=true');
+    expect([shared.status, told(shared, 'warnings')]).to.deep.equal([200, []]);
+    await window('W3', study.battery);
+    const strict = await study.configure(stroop('cognition', 'rt_mean'), '?strict=true');
+    expect([strict.status, told(strict, 'errors')]).to.deep.equal([400, ['SAME_FIELDS data_field_mapping']]);
+    expect(JSON.stringify(strict.body)).to.contain('(W1, W3)').and.contain('baseline_arm_1');
+  });
+
   it('is nothing that fits: a strict save takes it', async () => {
     const study = await connected();
     const saved = await study.configure(stroop('cognition', 'rt_mean'), '?strict=true');

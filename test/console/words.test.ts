@@ -78,7 +78,7 @@ const SENTENCES: [string, RegExp][] = [
   ],
   [
     'workflows/domain/capture/results-check.ts',
-    /`((?:The field|There is).+?|The instrument "\$\{form\}" is designated.+?)`[,)]/g,
+    /`((?:The field|There is|Several visits).+?|The instrument "\$\{form\}" is designated.+?)`[,)]/g,
   ],
   ['workflows/domain/capture/push-values.ts', /return `((?:a|its) .+?)`/g],
   ['workflows/domain/notifications/explain.ts', /^ {2}\w+: '(.+?)',$/gm],
@@ -99,7 +99,10 @@ const SENTENCES: [string, RegExp][] = [
   ['activities/capture/client/project.ts', /'(The capture system .+?\.)'/g],
   ['activities/capture/triggers/open-trigger.ts', /'[A-Z_]+', '(.+?\.)'/g],
   ['activities/capture/push/attempt.ts', /'timeout', '(.+?\.)'/g],
-  ['activities/capture/push/push-record.ts', /^\s+['`]((?:[A-Z_]+: )?The (?:capture system|record) .+?\.)['`][,.]/gm],
+  [
+    'activities/capture/push/push-record.ts',
+    /^\s+['`]((?:[A-Z_]+: )?The (?:capture system|record|results) .+?\.)['`][,.]/gm,
+  ],
   ['activities/capture/write-batch.ts', /message: '(.+?\.)'/g],
   ['activities/capture/write-participants.ts', /^[^*]*['`]((?:What|Another|The participant|A record) .+?\.)['`]/gm],
   ['workflows/capture/datacapture-sync.workflow.ts', /message: '(.+?\.)'/g],

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { missingFrom, planPush, pushValuesOf } from '../../workflows/domain/capture/push-record.js';
+import { listedValues, missingFrom, planPush, pushValuesOf } from '../../workflows/domain/capture/push-record.js';
 import type { PushSubject } from '../../workflows/domain/capture/push-record.js';
 import { breakerWait, retryWait } from '../../workflows/domain/capture/push-retry.js';
 import { checkValue, outOfRange, roundHalfAway, numberText } from '../../workflows/domain/capture/push-values.js';
@@ -169,6 +169,18 @@ describe('what is pushed of a session', () => {
       faults: [{ field: 'subject_id', rule: 'it is the record id' }],
       warnings: [],
     });
+  });
+
+  it('of fields that the dictionary lacks, and others, these are told apart, without the status of their form', () => {
+    const known = [key, { ...field(), field_name: 'f', form_name: 'cognition' }];
+    const values = { f: '22', g: '1', f___1: '1', cognition_complete: '2', gone_complete: '2' };
+    expect(listedValues(values, known)).to.deep.equal({
+      values: { f: '22', f___1: '1' },
+      unlisted: ['g', 'gone_complete'],
+    });
+    for (const field of ['f', 'g'])
+      expect(listedValues({ [field]: '1', cognition_complete: '2' }, known)).to.equal(undefined);
+    expect(listedValues(values, [])).to.equal(undefined);
   });
 
   it('without a dictionary everything is sent as it is', () => {

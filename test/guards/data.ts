@@ -346,6 +346,14 @@ export const dataGuards: readonly Guard[] = [
     title: 'are one record',
   },
   {
+    refuses: 'results that would replace those of another visit in the capture system',
+    file: 'activities/capture/push/push-record.ts',
+    text: 'if (taken.length === 0) return;',
+    without: 'if (taken.length >= 0) return;',
+    test: 'test/capture/shared-events.test.ts',
+    title: 'never replace each other',
+  },
+  {
     refuses: 'records that are enrolled into a study that has ended',
     file: 'activities/capture/write-participants.ts',
     text: 'const [newcomers, others] = origin.closed',

@@ -1,3 +1,5 @@
+import { choiceCodes } from '../../../workflows/domain/capture/choices.js';
+import type { BoxCodes } from '../../../workflows/domain/capture/participant.js';
 import { surveyTime } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient, CaptureRow } from './client.js';
 import { CaptureFailure } from './failure.js';
@@ -8,6 +10,8 @@ export interface DictionaryRow {
   form_name: string;
   field_type: string;
   annotation: string;
+  /** `1, Yes | 0, No` */
+  choices: string;
   identifier: boolean;
   /** A date or a free text: a de-identified export has none of them. */
   free: boolean;
@@ -83,10 +87,19 @@ export async function dictionaryRows(client: CaptureClient, need: Need): Promise
     form_name: nameOf(row, 'form_name'),
     field_type: nameOf(row, 'field_type'),
     annotation: nameOf(row, 'field_annotation'),
+    choices: nameOf(row, 'select_choices_or_calculations'),
     identifier: nameOf(row, 'identifier').toLowerCase() === 'y',
     free: index > 0 && isFree(nameOf(row, 'field_type'), nameOf(row, 'text_validation_type_or_show_slider_number')),
   }));
 }
+
+/** The codes of the checkbox fields. */
+export const boxCodesOf = (fields: readonly Pick<DictionaryRow, 'field_name' | 'field_type' | 'choices'>[]): BoxCodes =>
+  Object.fromEntries(
+    fields
+      .filter(({ field_type }) => field_type === 'checkbox')
+      .map(({ field_name, choices }) => [field_name, choiceCodes(choices)]),
+  );
 
 /** A capture system that does not list its forms is usable nevertheless. */
 async function formsOf(client: CaptureClient, call: () => Promise<void>): Promise<CaptureRow[] | undefined> {

@@ -2,11 +2,12 @@ import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-confi
 import { enrollmentEvents, ownFields } from '../../../workflows/domain/capture/enrollment.js';
 import type { EnrollmentRules } from '../../../workflows/domain/capture/enrollment.js';
 import { participantFields, policyItems } from '../../../workflows/domain/capture/participant.js';
+import type { BoxCodes } from '../../../workflows/domain/capture/participant.js';
 import type { FieldExport } from '../../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
 import { readsSurveyTime } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient } from './client.js';
-import { dictionaryRows } from './dictionary.js';
+import { boxCodesOf, dictionaryRows } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
 
 /** The fields of an export: only those that the service uses, since a project may have thousands. */
@@ -24,6 +25,8 @@ export interface ExportPlan {
   mapped?: FieldExport[];
   /** The dates and free texts among the exported fields; missing in the plan of an older worker. */
   free?: string[];
+  /** The codes of the used checkbox fields; missing in the plan of an older worker. */
+  boxes?: BoxCodes;
   /** With the times of surveys; missing: without. */
   survey_times?: boolean;
 }
@@ -82,6 +85,7 @@ export async function planExport(
     free: dictionary
       .filter(({ free, form_name, field_name }) => free && (form_name === instrument || wanted.has(field_name)))
       .map(({ field_name }) => field_name),
+    boxes: boxCodesOf(dictionary.filter(({ field_name }) => wanted.has(field_name))),
     ...(readsSurveyTime(config.participant_field_mapping, instrument) && { survey_times: true }),
   };
 }

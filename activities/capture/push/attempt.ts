@@ -12,11 +12,12 @@ import {
   pushFacts,
   slotIn,
   takeTarget,
+  tasksDelivered,
 } from '../../../db/capture/pushes.queries.js';
 import type { PushTarget } from '../../../db/capture/pushes.queries.js';
 import { withStudyScope } from '../../../db/client/transaction.js';
 import type { PushReport, PushResultsStart } from '../../../workflows/contract.js';
-import { planPush } from '../../../workflows/domain/capture/push-record.js';
+import { fieldsTaken, planPush } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan } from '../../../workflows/domain/capture/push-record.js';
 import { CaptureFailure, recordBusy } from '../client/failure.js';
 import type { PushDeps } from './deps.js';
@@ -51,6 +52,8 @@ type Begun =
       plan: Extract<PushPlan, { kind: 'push' }>;
       config: DatacaptureConfigRow;
       unanswered: boolean;
+      /** The fields in which results of another visit stand. */
+      taken: string[];
       /** The previous attempt was refused access. */
       forbidden: boolean;
     };
@@ -128,7 +131,8 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     const retryAt = await acquirePermit(tx, passage, probeSeconds(deps));
     await begins(retryAt === null);
     if (retryAt !== null) return { attempt: mine, outcome: { kind: 'circuit_open', retryAt } };
-    return { attempt: mine, plan, config: config!, unanswered: push.unanswered, forbidden: push.forbidden };
+    const taken = fieldsTaken(plan, await tasksDelivered(tx, push, plan.event), config!.data_field_mapping);
+    return { attempt: mine, plan, config: config!, taken, unanswered: push.unanswered, forbidden: push.forbidden };
   });
 }
 

@@ -3,7 +3,7 @@ import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-confi
 import { armOf } from '../../../workflows/domain/capture/arms.js';
 import type { KnownEvents } from '../../../workflows/domain/capture/known-events.js';
 import { sameRecord } from '../../../workflows/domain/capture/record.js';
-import { EVENT_FIELD, missingFrom, pushValuesOf } from '../../../workflows/domain/capture/push-record.js';
+import { EVENT_FIELD, listedValues, missingFrom, pushValuesOf } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan, PushWarning, PushRecordRow } from '../../../workflows/domain/capture/push-record.js';
 import type { CaptureClient } from '../client/client.js';
 import { clientOf } from '../client/connection.js';
@@ -20,6 +20,8 @@ interface Delivery {
   plan: Extract<PushPlan, { kind: 'push' }>;
   config: DatacaptureConfigRow;
   unanswered: boolean;
+  /** The fields in which results of another visit stand, delivered to the same event. */
+  taken: readonly string[];
 }
 
 /** The progress of an attempt, in case the next step fails. */
@@ -37,7 +39,7 @@ interface Progress {
  */
 export async function pushRecord(
   deps: PushDeps,
-  { attempt, plan, config, unanswered }: Delivery,
+  { attempt, plan, config, unanswered, taken }: Delivery,
   keep: () => Promise<void>,
 ): Promise<PushOutcome> {
   const progress: Progress = { contacted: false, sent: unanswered ? 'perhaps' : 'no' };
@@ -58,6 +60,8 @@ export async function pushRecord(
       };
       const isClassic = async () => (await facts('kept')).classic || (await facts('anew')).classic;
       const place = await existing(client, { plan, isClassic }, row.primaryKey, config.known_events, call);
+      // A project without events has one place for all visits: there the last results stay.
+      if (place.event !== null) requireFree(taken);
       const open = unanswered
         ? missingFrom(row.values, await standing(client, place, row.primaryKey, row.values, call))
         : row.values;
@@ -83,12 +87,14 @@ export async function pushRecord(
     try {
       return await send(row);
     } catch (failure) {
-      if (row.fresh || !(failure instanceof CaptureFailure && failure.status === REFUSED_VALUES)) throw failure;
+      if (!(failure instanceof CaptureFailure && failure.status === REFUSED_VALUES)) throw failure;
       // The cached dictionary may be outdated: a field has another type.
-      forgetDictionary(connection);
-      const rechecked = await checked(client, plan, connection, call);
-      if (rechecked.primaryKey === row.primaryKey && isDeepStrictEqual(rechecked.values, row.values)) throw failure;
-      return await send(rechecked);
+      if (!row.fresh) forgetDictionary(connection);
+      const rechecked = row.fresh ? row : await checked(client, plan, connection, call);
+      const isSame = rechecked.primaryKey === row.primaryKey && isDeepStrictEqual(rechecked.values, row.values);
+      const next = isSame ? rechecked.listed : rechecked;
+      if (!next) throw failure;
+      return await send(next);
     }
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
@@ -124,6 +130,8 @@ interface Checked {
   /** With a dictionary that was read now. */
   fresh: boolean;
   unread: CaptureFailure | undefined;
+  /** Only the fields that the dictionary lists, if it lacks some. */
+  listed?: Checked | undefined;
 }
 
 /**
@@ -151,7 +159,7 @@ async function checked(
   const words = Object.keys(values).length === 0 ? 'the results' : 'these results, and has the others';
   const refused = faults.length === 0 ? undefined : `The capture system does not take ${words}: ${named}`.slice(0, 900);
   if (refused !== undefined && Object.keys(values).length === 0) throw new CaptureFailure('rejected', refused);
-  return {
+  const found = {
     primaryKey: fields[0]?.field_name ?? USUAL_KEY,
     values,
     warnings,
@@ -159,6 +167,11 @@ async function checked(
     fresh: dictionary.fresh,
     unread: dictionary.unread,
   };
+  const listed = listedValues(values, fields);
+  if (!listed) return found;
+  const unlisted = listed.unlisted.map((field) => `${field}: the capture system does not list it`).join('; ');
+  const without = `The capture system does not take these results, and has the others: ${unlisted}.`.slice(0, 900);
+  return { ...found, listed: { ...found, values: listed.values, refused: refused ?? without } };
 }
 
 /** The target of the results. */
@@ -213,6 +226,17 @@ function requireOwnArm(known: KnownEvents, event: string | null, events: readonl
     'rejected',
     `OTHER_ARM: The record is in arm ${[...new Set(arms)].join(', ')}, and the event of the visit in arm ${arm}: ` +
       `nothing is written there. Correct datacapture_event of the visit, and push again.`,
+  );
+}
+
+/** Results of one visit never replace those of another. @throws CaptureFailure `rejected` */
+function requireFree(taken: readonly string[]): void {
+  if (taken.length === 0) return;
+  throw new CaptureFailure(
+    'rejected',
+    `EVENT_TAKEN: The results of another visit of the participant stand at this event, in the same fields ` +
+      `(${taken.slice(0, 20).join(', ')}), and would be lost. Correct datacapture_event of one of the visits, or map ` +
+      `its tasks to other fields in data_field_mapping, and push again.`,
   );
 }
 

@@ -1,4 +1,7 @@
 import { enrollmentOf, hasForm, ownFields, tellsByStatus } from '../../../workflows/domain/capture/enrollment.js';
+import { unclearBoxes } from '../../../workflows/domain/capture/participant.js';
+import type { BoxCodes } from '../../../workflows/domain/capture/participant.js';
+import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
 import { absentFields, unreadFields, withheldFields } from '../../../workflows/domain/capture/reading.js';
 import type { UnreadField } from '../../../workflows/domain/capture/reading.js';
@@ -6,10 +9,11 @@ import { readsSurveyTime, recordOf, rowsOfRecord } from '../../../workflows/doma
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
 import type { CaptureClient } from '../client/client.js';
 import { clientOf } from '../client/connection.js';
-import { dictionaryRows, primaryKeyOf } from '../client/dictionary.js';
+import { boxCodesOf, dictionaryRows, primaryKeyOf } from '../client/dictionary.js';
 import { CaptureFailure, formNotExported, TriggerRefused } from '../client/failure.js';
 import { projectFacts } from '../client/project-facts.js';
 import type { CaptureDeps } from '../deps.js';
+import { dictionaryOf } from '../push/dictionary.js';
 import type { OpenTrigger } from './open-trigger.js';
 
 /** A record as the capture system has it. */
@@ -23,6 +27,8 @@ export interface ReadRecord {
   asked: string | null;
   missing: ReadonlySet<string>;
   unread: UnreadField[];
+  /** The codes of checkbox fields whose ticked boxes do not tell them. */
+  boxes: BoxCodes;
 }
 
 /**
@@ -66,8 +72,24 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
     enrollment,
     asked: asked.length === 0 ? null : asked.join(','),
     missing,
+    boxes: await boxesOf(client, config, enrollment),
     unread: await unreadOf(client, event.instrument, rows, absentFields(rows, config.participant_field_mapping)),
   };
+}
+
+/** The dictionary is kept for ten minutes: not each trigger asks for it. */
+async function boxesOf(
+  client: CaptureClient,
+  { api_url, api_token_encrypted, enrollment_instrument, participant_field_mapping }: DatacaptureConfigRow,
+  enrollment: Enrollment | null,
+): Promise<BoxCodes> {
+  const unclear = enrollment ? unclearBoxes(enrollment.values) : [];
+  if (unclear.length === 0) return {};
+  const mapped = Object.values(participant_field_mapping);
+  const fields = unclear.filter((field) => mapped.includes(field)).sort();
+  const need = { forms: [enrollment_instrument ?? ''], fields };
+  const connection = `boxes\0${api_url}\0${api_token_encrypted}`;
+  return boxCodesOf((await dictionaryOf(client, connection, need, () => Promise.resolve())).fields);
 }
 
 /** The dictionary tells which of the absent fields are only empty; without it all of them count as empty. */

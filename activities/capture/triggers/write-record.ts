@@ -54,6 +54,7 @@ export async function writeRecord(
     policy: policy?.policy ?? null,
     missing,
     latestDay: latestDay(nowMs()),
+    boxes: material.boxes,
     arm: enrollmentArm(config.known_events, enrollment.event),
     unread: material.unread,
   };

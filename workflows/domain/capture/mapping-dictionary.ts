@@ -15,6 +15,17 @@ export interface Dictionary {
   repeating?: FormPlace[];
   /** What sessions of each battery of the study may have results of: tasks, and modules by name. */
   batteries?: Record<number, string[]>;
+  /** The study's visits besides the mapped events; missing if unknown. */
+  visits?: PlannedPlace[];
+}
+
+/** What of the study's plan has results: a window, or the occurrences of an event definition. */
+export interface PlannedPlace {
+  code: string;
+  event: string | null;
+  battery_id: number | null;
+  /** It is planned so many times. */
+  times: number;
 }
 
 export interface MappingFields {

@@ -25,24 +25,51 @@ export interface MappedParticipant {
   dropped: ParticipantField[];
 }
 
+/** The codes of checkbox fields. */
+export type BoxCodes = Readonly<Record<string, readonly string[]>>;
+
 /**
  * The value of a capture field: missing-data codes and surveys not completed count as empty; for a checkbox the only
- * ticked code.
+ * ticked code, as the dictionary has it.
  */
-export function captureValue(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
-  const value = Object.hasOwn(record, field) ? record[field] : tickedCode(record, field, missing);
+export function captureValue(
+  record: RecordValues,
+  field: string,
+  missing: ReadonlySet<string>,
+  boxes: BoxCodes = {},
+): string | undefined {
+  const value = Object.hasOwn(record, field) ? record[field] : tickedCode(record, field, missing, boxes);
   return value === undefined || value === '' || value === NOT_COMPLETED || missing.has(value) ? undefined : value;
 }
 
-function tickedCode(record: RecordValues, field: string, missing: ReadonlySet<string>): string | undefined {
+function tickedCode(
+  record: RecordValues,
+  field: string,
+  missing: ReadonlySet<string>,
+  boxes: BoxCodes,
+): string | undefined {
   const prefix = `${field}___`;
   const ticked = Object.keys(record).filter((key) => key.startsWith(prefix) && record[key] === '1');
   // The box of a missing-data code means that there is no value.
   const codes = new Set([...missing].map(boxOf));
   if (ticked.some((key) => codes.has(boxOf(key.slice(prefix.length))))) return undefined;
   // Two ticks are no single value: nothing is guessed.
-  return ticked.length === 1 ? ticked[0]!.slice(prefix.length) : undefined;
+  if (ticked.length !== 1) return undefined;
+  const box = ticked[0]!.slice(prefix.length);
+  return (Object.hasOwn(boxes, field) ? boxes[field]! : []).find((code) => boxOf(code) === box) ?? box;
 }
+
+/**
+ * The checkbox fields of a record with a ticked box whose name does not tell its code: columns have it in lower case
+ * and with underscores (`B-1` is `b_1`).
+ */
+export const unclearBoxes = (record: RecordValues): string[] => [
+  ...new Set(
+    Object.keys(record)
+      .filter((column) => record[column] === '1' && /___.*\D/.test(column))
+      .map((column) => column.split('___', 1)[0]!),
+  ),
+];
 
 const isDateField = (name: ParticipantField): boolean => name === 'enrollment_date' || name === 'date_of_birth';
 
@@ -56,11 +83,12 @@ export function mapParticipant(
   mapping: Record<string, string>,
   missing: ReadonlySet<string>,
   latestDay?: string,
+  boxes?: BoxCodes,
 ): MappedParticipant {
   const mapped: MappedParticipant = { values: {}, dropped: [] };
   for (const name of participantFields) {
     const field = Object.hasOwn(mapping, name) ? mapping[name] : undefined;
-    const value = field ? captureValue(record, field, missing) : undefined;
+    const value = field ? captureValue(record, field, missing, boxes) : undefined;
     if (value === undefined) continue;
     const taken = isDateField(name) ? (leadingDay(value) ?? value) : value;
     const isUnlived =
@@ -96,7 +124,7 @@ const fits: Record<ParticipantField, (value: string) => boolean> = {
   enrollment_date: isCalendarDate,
   date_of_birth: isCalendarDate,
   preferred_language: (value) => value.length <= 35 && new RegExp(LANGUAGE).test(value),
-  email: (value) => upTo(320)(value) && /^[^\s@]+@[^\s@]+$/.test(value),
+  email: (value) => upTo(320)(value) && /^[^\s@,;:<>()]+@[^\s@,;:<>()]+$/.test(value),
   phone: upTo(40),
   timezone: (value) => value.length <= 50 && isZone(value),
   arm: upTo(100),
@@ -120,13 +148,18 @@ export interface FactFields {
  * The items that become facts of the enrollment form: the mapped enrollment date, and those that the policy's form
  * mappings and expressions name. Never names, birth dates, mails or phones.
  */
-export function factItems(record: RecordValues, fields: FactFields, missing: ReadonlySet<string>): RecordValues {
+export function factItems(
+  record: RecordValues,
+  fields: FactFields,
+  missing: ReadonlySet<string>,
+  boxes?: BoxCodes,
+): RecordValues {
   const forbidden = new Set(personal.map((name) => fields.mapping[name]).filter((field) => field !== undefined));
   const enrollment = fields.mapping['enrollment_date'];
   const items: RecordValues = {};
   for (const field of [enrollment, ...policyItems(fields.policy, fields.enrollmentInstrument)]) {
     if (field === undefined || forbidden.has(field)) continue;
-    const given = captureValue(record, field, missing);
+    const given = captureValue(record, field, missing, boxes);
     const value = field === enrollment && given !== undefined && !isDateLike(given) ? leadingDay(given) : given;
     if (value === undefined || value.length > 500 || value.includes('\u0000')) continue;
     items[field] = value;

@@ -92,6 +92,18 @@ function contentOf(summaries: TaskSummaries, mapping: DataFieldMapping): { metri
   return { metrics, instruments: [...new Set(done.map(([, { datacapture_instrument }]) => datacapture_instrument))] };
 }
 
+/** The fields of a push in which results of these tasks stand already, delivered by another visit. */
+export function fieldsTaken(
+  { metrics }: Extract<PushPlan, { kind: 'push' }>,
+  delivered: readonly string[],
+  mapping: DataFieldMapping,
+): string[] {
+  const fields = delivered.flatMap((task) =>
+    Object.hasOwn(mapping, task) ? Object.values(mapping[task]!.fields) : [],
+  );
+  return metrics.map(({ field }) => field).filter((field) => fields.includes(field));
+}
+
 /** A field that does not accept the value; contains neither record nor value. */
 export interface FieldFault {
   field: string;
@@ -133,6 +145,22 @@ export function pushValuesOf(
   // A form that lacks a result is not complete.
   if (faults.length === 0) for (const instrument of plan.instruments) values[`${instrument}_complete`] = '2';
   return { values, faults, warnings };
+}
+
+/**
+ * The values of fields that the dictionary lists, without the status of their forms, and the other fields: where a
+ * capture system refuses an import for these, it has the listed ones nevertheless. Undefined: all or none are listed.
+ */
+export function listedValues(
+  values: PushRecordRow,
+  dictionary: readonly DictionaryField[],
+): { values: PushRecordRow; unlisted: string[] } | undefined {
+  const names = new Set(dictionary.flatMap(({ field_name, form_name }) => [field_name, `${form_name}_complete`]));
+  const isListed = (name: string) => names.has(name) || names.has(name.split('___', 1)[0]!);
+  const unlisted = Object.keys(values).filter((name) => !isListed(name));
+  const listed = Object.entries(values).filter(([name]) => isListed(name) && !name.endsWith('_complete'));
+  if (unlisted.length === 0 || listed.length === 0) return undefined;
+  return { values: Object.fromEntries(listed), unlisted };
 }
 
 /** The values that the record does not have yet; `standing` are the rows of its export. */

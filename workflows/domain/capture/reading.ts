@@ -1,5 +1,5 @@
 import { factItems, mapParticipant, participantFields } from './participant.js';
-import type { MappedParticipant, ParticipantField } from './participant.js';
+import type { BoxCodes, MappedParticipant, ParticipantField } from './participant.js';
 import type { ExportRow, RecordValues } from './record.js';
 
 /** A capture-system record's data about its participant, from a trigger, a sync or a poll. */
@@ -26,6 +26,8 @@ export interface ReadingRules {
   missing: ReadonlySet<string>;
   /** A date of birth after this day is in the future. */
   latestDay?: string;
+  /** Missing: a ticked box is known by its column only. */
+  boxes?: BoxCodes | undefined;
   /** As `Reading.datacapture_arm`. */
   arm?: number | undefined;
   /** As `Reading.unread`. */
@@ -39,9 +41,9 @@ export function readingOf(
   rules: ReadingRules,
   group: string | null = null,
 ): Reading {
-  const { instrument, mapping, policy, missing, latestDay, arm, unread = [] } = rules;
-  const items = factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing);
-  const mapped = mapParticipant(values, mapping, missing, latestDay);
+  const { instrument, mapping, policy, missing, latestDay, boxes, arm, unread = [] } = rules;
+  const items = factItems(values, { mapping, enrollmentInstrument: instrument, policy }, missing, boxes);
+  const mapped = mapParticipant(values, mapping, missing, latestDay, boxes);
   const field = mapping['enrollment_date'];
   // The policy may read a month or a year.
   const isRead = (name: ParticipantField) =>

@@ -3,6 +3,7 @@ import { takesNoNumber } from './push-values.js';
 import { formOf, isFormStatus } from './mapping-dictionary.js';
 import type { Dictionary } from './mapping-dictionary.js';
 import type { MappingFields } from './mapping-dictionary.js';
+import type { PlannedPlace } from './mapping-dictionary.js';
 import type { MappingWarning } from './mapping-dictionary.js';
 
 type Warn = (code: string, path: string, message: string) => void;
@@ -36,7 +37,37 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
         checkForm(form, at, { events, dictionary, warn });
     }
   }
+  for (const { event, codes } of sharedEvents(mapping, dictionary))
+    warn(
+      'SAME_FIELDS',
+      'data_field_mapping',
+      `Several visits (${codes.join(', ')}) deliver the same results to the event "${event}": those of one visit are ` +
+        `taken, and no others. Give each an event of its own.`,
+    );
   return warnings;
+}
+
+/** The events to whose same fields several planned visits deliver results, with the codes of these. */
+function sharedEvents(
+  { data_field_mapping: results = {} }: MappingFields,
+  { longitudinal, visits = [], batteries = {} }: Dictionary,
+): { event: string; codes: string[] }[] {
+  if (!longitudinal) return [];
+  const fieldsOf = ({ battery_id }: PlannedPlace) =>
+    (battery_id === null ? [] : (batteries[battery_id] ?? []))
+      .filter((task) => Object.hasOwn(results, task))
+      .flatMap((task) => Object.values(results[task]!.fields));
+  return [...new Set(visits.map(({ event }) => event))].flatMap((event) => {
+    const here = visits.filter((visit) => event !== null && visit.event === event);
+    const all = here.flatMap((visit) =>
+      [...new Set(fieldsOf(visit))].flatMap((field) => Array(visit.times).fill(field)),
+    );
+    const twice = all.filter((field, index) => all.indexOf(field) !== index);
+    const codes = here
+      .filter((visit) => fieldsOf(visit).some((field) => twice.includes(field)))
+      .map(({ code }) => code);
+    return codes.length === 0 ? [] : [{ event: event!, codes }];
+  });
 }
 
 interface Result {

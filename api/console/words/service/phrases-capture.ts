@@ -128,6 +128,14 @@ export const germanOfCapture: [string, string][] = [
   ],
   ['The capture system does not take the results: {}.', 'Das Datenerfassungssystem nimmt die Ergebnisse nicht an: {}.'],
   [
+    'The results of another visit of the participant stand at this event, in the same fields ({}), and would be ' +
+      'lost. Correct datacapture_event of one of the visits, or map its tasks to other fields in ' +
+      'data_field_mapping, and push again.',
+    'An diesem Ereignis stehen in denselben Feldern ({}) schon Ergebnisse einer anderen Visite der Person; sie ' +
+      'gingen verloren. Berichtigen Sie das Ereignis einer der Visiten, oder ordnen Sie ihre Aufgaben anderen ' +
+      'Feldern zu, und übertragen Sie erneut.',
+  ],
+  [
     'The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or ' +
       'correct the external_id of the participant, and push again.',
     'Das Datenerfassungssystem hat diesen Datensatz nicht, und eine Übertragung legt keinen an: Er wurde ' +

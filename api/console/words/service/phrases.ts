@@ -225,6 +225,12 @@ const german: [string, string][] = [
       'bleiben.',
   ],
   [
+    'Several visits ({}) deliver the same results to the event "{}": those of one visit are taken, and no others. ' +
+      'Give each an event of its own.',
+    'Mehrere Visiten ({}) liefern dieselben Ergebnisse an das Ereignis „{}“: Angenommen werden nur die einer Visite. ' +
+      'Geben Sie jeder ein eigenes Ereignis.',
+  ],
+  [
     'There is no task "{}": no session has results of it.',
     'Es gibt keine Aufgabe „{}“: Keine Sitzung hat Ergebnisse davon.',
   ],
