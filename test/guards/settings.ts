@@ -117,4 +117,12 @@ export const settingGuards: readonly Guard[] = [
     test: 'test/api/codec.test.ts',
     title: 'in production is for admins alone',
   },
+  {
+    refuses: 'one key for two purposes, in two spellings',
+    file: FILE,
+    text: `encryptionKeyBytes(value.trim())?.toString('hex') ?? value.trim()`,
+    without: 'value',
+    test: TEST,
+    title: 'refuse a key in production that is another one in another spelling',
+  },
 ];
