@@ -34,11 +34,7 @@ export async function requireLinkQuota(tx: Tx, settings: Settings, to: LinkRecip
 }
 
 /** As many messages are sent again to a recipient as links, whatever their kind. @throws 429 QUOTA_EXCEEDED */
-export async function requireResendQuota(
-  tx: Tx,
-  { LINKS_PER_HOUR: most }: Settings,
-  to: LinkRecipient,
-): Promise<void> {
+export async function requireResendQuota(tx: Tx, { LINKS_PER_HOUR: most }: Settings, to: LinkRecipient): Promise<void> {
   if ((await resentTo(tx, to)) < most) return;
   throw problem('QUOTA_EXCEEDED', {
     detail: `This recipient was sent ${most} messages again within an hour.`,

@@ -128,7 +128,9 @@ describe('Messages that claim a person', function () {
     const key = { headers: { 'Idempotency-Key': unique() } };
     const given = await approver.post<Given>(at, approve, key);
     expect(given.status).to.equal(200);
-    const stored = await stage.sql('select 1 from idempotency_keys where body like ?', [`%${given.body.authorization}%`]);
+    const stored = await stage.sql('select 1 from idempotency_keys where body like ?', [
+      `%${given.body.authorization}%`,
+    ]);
     expect(stored).to.deep.equal([]);
   });
 

@@ -116,7 +116,8 @@ describe('Ids of another study, site or person, at every place where a request h
       tried += 1;
       const answer = await sendWith(by(place.operation)!, place, ownOf(known()), foreign);
       const text = answer.text.replaceAll(String(foreign[place.kind]), '');
-      if (uuidsIn(text).some((id) => tells.uuids.has(id)) || text.includes(tells.mark)) faults.push(`${nameOf(place)} tells: ${text.slice(0, 300)}`);
+      if (uuidsIn(text).some((id) => tells.uuids.has(id)) || text.includes(tells.mark))
+        faults.push(`${nameOf(place)} tells: ${text.slice(0, 300)}`);
       const fault = await faultOf(place, answer, trial);
       if (fault) faults.push(fault);
     }
@@ -219,7 +220,9 @@ describe('Ids of another study, site or person, at every place where a request h
     }
     expect(tried).to.be.greaterThan(100);
     // The sites of a study are no secret among those who work in it.
-    expect(faults.filter((fault) => !/^GET \/api\/(studies\/\{\w+\}\/sites|sites)/.test(fault)).join('\n')).to.equal('');
+    expect(faults.filter((fault) => !/^GET \/api\/(studies\/\{\w+\}\/sites|sites)/.test(fault)).join('\n')).to.equal(
+      '',
+    );
   });
 
   for (const who of ['participant', 'caregiver'] as const)

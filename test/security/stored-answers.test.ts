@@ -35,10 +35,7 @@ describe('An answer that is stored under an Idempotency-Key', () => {
       [`${of}/${id}/anchor-date/evaluate`, {}],
       ['/api/schedules/visits', { participant_id: id, name: 'W', target_date: '2026-01-02' }],
       [`/api/visits/${visit.id}/complete`, {}],
-      [
-        '/api/session/start',
-        { study_id: study.id, site_id: 'A', participant_id: participant_code, language: 'en' },
-      ],
+      ['/api/session/start', { study_id: study.id, site_id: 'A', participant_id: participant_code, language: 'en' }],
       [`/api/participants/${id}/withdraw`, { reason: 'moved' }],
     ];
   };
