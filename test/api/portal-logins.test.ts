@@ -135,6 +135,17 @@ describe('Logins of the portal', () => {
     expect(await reads(feeds[1]!)).to.equal(404);
     expect(await devices(who.id)).to.deep.equal(['of the study']);
     expect(await reads(ofStaff), 'whose portal nobody has opened').to.equal(200);
+    // An erasure counts them, although they end with the address.
+    const gone = await setting.person();
+    await device(new Http(run.api, (await entered(gone)).portal_token), 'of one who is erased');
+    await gone.withdraw();
+    const { erased } = await admin.expect<{ erased: { devices: number } }>(
+      200,
+      'POST',
+      `/api/participants/${gone.id}/erase`,
+      { reason: 'asked for' },
+    );
+    expect(erased.devices).to.equal(1);
   });
 
   it('are listed and ended by staff of the study', async () => {

@@ -146,10 +146,10 @@ describe('Accounts under attack', () => {
 
     it('nor is the current password, as a new one is chosen: the owner is told', async () => {
       const one = await user(root, 'coordinator');
-      const change = (current_password: string, by = one) =>
+      const change = (current_password: string, by: Http = one) =>
         by.post('/api/auth/password', { current_password, new_password: next });
-      const wrong = async (password: string, by = one) => {
-        const { status, body } = await change(password, by);
+      const wrong = async (password: string) => {
+        const { status, body } = await change(password);
         expect([status, body?.errors?.[0]?.code]).to.deep.equal([400, 'WRONG_PASSWORD']);
       };
       for (let i = 0; i < 5; i++) await wrong(`guess ${i}`);
