@@ -52,8 +52,8 @@ export async function exportStatus(tx: Tx, settings: Pick<Settings, 'PUBLIC_URL'
 }
 
 /**
- * The file, whole or the requested range, so that a broken download can resume. Who downloads it is recorded: others than
- * who requested it may.
+ * The file, whole or the requested range, so that a broken download can resume. Who downloads it is recorded: others
+ * than who requested it may.
  * @throws 404, 409 not written yet, 416
  */
 export async function exportDownload(

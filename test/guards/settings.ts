@@ -40,7 +40,7 @@ export const settingGuards: readonly Guard[] = [
   {
     refuses: 'the same secret twice in production',
     file: FILE,
-    text: '    seen.set(value, name);\n  }\n  // These',
+    text: '    seen.set(asKey(value), name);\n  }\n  // These',
     without: '  }\n  // These',
     test: TEST,
     title: 'refuse SESSION_SECRET that is equal to another in production',
