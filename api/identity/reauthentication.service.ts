@@ -23,7 +23,7 @@ export interface ReauthenticationProof {
 }
 export type ProvedBy = 'password' | 'totp';
 
-/** The refusal of a proof (REAUTHENTICATION_FAILED by default), counted after the request's transaction was rolled back. */
+/** A refused proof, usually REAUTHENTICATION_FAILED. It is counted after the request's transaction was rolled back. */
 class WrongProof extends Problem {
   constructor(
     readonly userId: string,
