@@ -455,7 +455,8 @@ export const settingDefinitions = {
   ),
   LINKS_PER_HOUR: count(
     'Limits',
-    'links (portal, password, invitation) that one participant, caregiver or user is sent an hour',
+    'links (portal, password, invitation) that one participant, caregiver or user is sent an hour, and messages ' +
+      'that staff send again',
     20,
   ),
   EMAIL_PER_MINUTE: perMinute('mails a minute that the mail server is given, by all workers together; 0: no limit'),
@@ -601,6 +602,9 @@ export function readSettings(env: Record<string, string | undefined> = process.e
   return settings;
 }
 
+/** A secret in one spelling: the same key as hex and as base64, or with a blank at its end, is one key. */
+const asKey = (value: string): string => encryptionKeyBytes(value.trim())?.toString('hex') ?? value.trim();
+
 function productionFaults(settings: Settings, withheld: readonly string[] = []): string[] {
   const faults: string[] = [];
   const seen = new Map<string, string>();
@@ -613,9 +617,9 @@ function productionFaults(settings: Settings, withheld: readonly string[] = []):
     }
     if (value.length < least) faults.push(`${name} is shorter than ${least} characters`);
     if (isKnownDefault(value)) faults.push(`${name} is a known default or too simple`);
-    const twin = seen.get(value);
+    const twin = seen.get(asKey(value));
     if (twin) faults.push(`${name} is equal to ${twin}`);
-    seen.set(value, name);
+    seen.set(asKey(value), name);
   }
   // These may be left out; where they are given they must be good as well.
   for (const name of ['DATABASE_APP_PASSWORD', 'METRICS_TOKEN', 'MESSAGE_SIGNING_KEY'] as const) {
@@ -624,9 +628,9 @@ function productionFaults(settings: Settings, withheld: readonly string[] = []):
     if (name === 'MESSAGE_SIGNING_KEY' && value.length < 32) faults.push(`${name} is shorter than 32 characters`);
     if (name === 'DATABASE_APP_PASSWORD' && value.length < 12) faults.push(`${name} is shorter than 12 characters`);
     if (isKnownDefault(value)) faults.push(`${name} is a known default or too simple`);
-    const twin = seen.get(value);
+    const twin = seen.get(asKey(value));
     if (twin) faults.push(`${name} is equal to ${twin}`);
-    seen.set(value, name);
+    seen.set(asKey(value), name);
   }
   if (settings.PUBLIC_URL !== undefined && !/^https:\/\/[^/]/i.test(settings.PUBLIC_URL))
     faults.push('PUBLIC_URL must be https in production');

@@ -1299,6 +1299,7 @@ create table push_tokens (
   token character varying(4096) not null,
   created_at timestamp with time zone not null default clock_timestamp(),
   caregiver_id uuid,
+  via_portal boolean not null default false,
   constraint push_tokens_check CHECK (((participant_id IS NULL) = (study_id IS NULL))),
   constraint push_tokens_check1 CHECK (((participant_id IS NULL) <> (user_id IS NULL))),
   constraint push_tokens_platform_check CHECK (((platform)::text = ANY ((ARRAY['ios'::character varying, 'android'::character varying, 'web'::character varying])::text[]))),
@@ -2139,10 +2140,19 @@ declare v_moved timestamptz := case when old.email is not null and new.email is 
   or old.phone is not null and new.phone is distinct from old.phone then clock_timestamp() end;
 begin
   if tg_table_name = 'participants' then
+    if v_moved is not null then
+      delete from calendar_feeds where participant_id = new.id and caregiver_id is null
+        and exists (select from portal_refresh_tokens t where t.participant_id = new.id);
+      delete from push_tokens where participant_id = new.id and caregiver_id is null and via_portal;
+    end if;
     update portal_refresh_tokens set revoked_at = coalesce(revoked_at, clock_timestamp()), ended_at = coalesce(ended_at, v_moved)
       where participant_id = new.id and (revoked_at is null or ended_at is null and v_moved is not null);
     update portal_links set expires_at = least(expires_at, clock_timestamp()) where participant_id = new.id and used_at is null;
   else
+    if v_moved is not null then
+      delete from calendar_feeds where caregiver_id = new.id;
+      delete from push_tokens where caregiver_id = new.id;
+    end if;
     update portal_refresh_tokens set revoked_at = coalesce(revoked_at, clock_timestamp()), ended_at = coalesce(ended_at, v_moved)
       where caregiver_id = new.id and (revoked_at is null or ended_at is null and v_moved is not null);
     update portal_links set expires_at = least(expires_at, clock_timestamp()) where caregiver_id = new.id and used_at is null;

@@ -18,7 +18,7 @@ import {
 import { Reauthentication, asksAgain, signerFields } from '../identity/reauthentication.schemas.js';
 import { currentAnchor } from './anchors.service.js';
 import { decideOnOverride } from './override-decisions.service.js';
-import { authorizeDecision } from './approval-authorizations.service.js';
+import { authorizeOrRecord } from './approval-authorizations.service.js';
 import { proofIn } from '../identity/reauthentication.service.js';
 import { currentVersion } from '../scheduling/schedule-versions.service.js';
 
@@ -122,8 +122,10 @@ export const overrideRoutes = [
     operationId: 'authorizeDecision',
     tag: 'Anchor date',
     summary: 'Issue an authorization to send a decision as a Temporal signal',
-    access: approver,
+    access: auditedRefusals(approver, 'override_decision_refused'),
     transaction: 'change',
+    // The answer is a credential, which is stored nowhere.
+    idempotencyKey: false,
     description:
       'Good for five minutes, once, and for exactly this decision: the signal `overrideDecision` bears the ' +
       `same \`decision\`, \`reason\` and \`preview_hash\`, \`actor_user_id\` and \`authorization\`. ${asksAgain}`,
@@ -145,7 +147,7 @@ export const overrideRoutes = [
       409: undefined,
     },
     handle: ({ services, tx, audit, actor, context, params, headers, credential, body: given }) =>
-      authorizeDecision(services, { tx, audit, actor, context }, params.study_id, params.override_request_id, {
+      authorizeOrRecord(services, { tx, audit, actor, context }, params.study_id, params.override_request_id, {
         decision: given.decision,
         reason: given.reason,
         preview_hash: given.preview_hash,

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { deliveryById, redeliver } from '../../db/events/event-deliveries.queries.js';
 import type { EventDelivery } from '../../db/events/event-deliveries.queries.js';
 import {
+  countSubscriptions,
   deleteSubscription,
   disableSubscription,
   enableSubscription,
@@ -14,7 +15,7 @@ import {
   updateSubscription,
 } from '../../db/events/event-subscriptions.queries.js';
 import type { EventSubscription } from '../../db/events/event-subscriptions.queries.js';
-import { problem } from '../http/errors.js';
+import { brokenRule, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { EventSubscriptionChange, NewEventSubscription } from './events.schemas.js';
 import { seal } from '../secrets.js';
@@ -27,11 +28,13 @@ interface SubscriptionChange extends RequestScope {
   services: Dependencies;
 }
 
+/** More than any study has receivers: each event goes to all of them. */
+const MAX_SUBSCRIPTIONS = 50;
 const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 /**
- * Subscribes to a study's events. @returns the subscription with its secret, shown only here. @throws 400 the url, 503
- * without an encryption key
+ * Subscribes to a study's events. @returns the subscription with its secret, shown only here. @throws 400 the url, or
+ * too many of them, 503 without an encryption key
  */
 export async function createSubscription(
   { tx, audit, actor, context, services }: SubscriptionChange,
@@ -39,6 +42,8 @@ export async function createSubscription(
   input: Static<typeof NewEventSubscription>,
 ): Promise<EventSubscription & { secret: string }> {
   requireOutgoingUrl(services.settings, input.url, 'url');
+  if ((await countSubscriptions(tx, studyId)) >= MAX_SUBSCRIPTIONS)
+    throw brokenRule('url', 'TOO_MANY', `is one too many: the study has ${MAX_SUBSCRIPTIONS} subscriptions`);
   const id = randomUUID();
   const secret = newSecret();
   const { url, events, description = null, ordered = false } = input;

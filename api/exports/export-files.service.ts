@@ -5,7 +5,9 @@ import { contentTypes } from '../../db/exports/write.js';
 import { exportById } from '../../db/exports/exports.queries.js';
 import type { ExportRecord } from '../../db/exports/exports.queries.js';
 import type { Settings } from '../../settings.js';
+import { auditActor } from '../http/audit-actor.js';
 import { problem } from '../http/errors.js';
+import type { RequestScope } from '../http/state.js';
 import { publicUrl } from '../public-url.js';
 import { attachment } from '../http/conventions/file-names.js';
 import { reply } from '../http/route.js';
@@ -50,10 +52,12 @@ export async function exportStatus(tx: Tx, settings: Pick<Settings, 'PUBLIC_URL'
 }
 
 /**
- * The file, whole or the requested range, so that a broken download can resume. @throws 404, 409 not written yet, 416
+ * The file, whole or the requested range, so that a broken download can resume. Who downloads it is recorded: others
+ * than who requested it may.
+ * @throws 404, 409 not written yet, 416
  */
 export async function exportDownload(
-  tx: Tx,
+  { tx, audit, actor, context }: RequestScope,
   id: string,
   dataDir: string,
   range: string | undefined,
@@ -83,8 +87,16 @@ export async function exportDownload(
     ),
   };
   const part = range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : rangeOf(range, size);
-  if (!part) return reply(200, createReadStream(path), { ...headers, 'Content-Length': String(size) });
   if (part === 'outside') throw problem('RANGE_NOT_SATISFIABLE', { headers: { 'Content-Range': `bytes */${size}` } });
+  audit.record({
+    ...auditActor(actor, context),
+    study_id: found.study_id,
+    action: 'export_downloaded',
+    resource_type: 'export',
+    resource_id: id,
+    metadata: { dataset: found.dataset, format: found.format, ...(part && { from_byte: part.start }) },
+  });
+  if (!part) return reply(200, createReadStream(path), { ...headers, 'Content-Length': String(size) });
   return reply(206, createReadStream(path, part), {
     ...headers,
     'Content-Length': String(part.end - part.start + 1),

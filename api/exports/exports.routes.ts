@@ -76,7 +76,7 @@ export const exportRoutes = [
     tag,
     summary: 'Download the file of a background export',
     access: exporterAccess,
-    transaction: 'read',
+    transaction: 'change',
     description:
       'With `Range` a part of it (206), so that a broken download goes on. 409 while it is not written, 404 when ' +
       'it has expired.',
@@ -87,9 +87,9 @@ export const exportRoutes = [
       409: undefined,
       416: undefined,
     },
-    handle: ({ tx, params, services, headers }) =>
+    handle: ({ tx, audit, actor, context, params, services, headers }) =>
       exportDownload(
-        tx,
+        { tx, audit, actor, context },
         params.export_id,
         services.settings.DATA_DIR,
         headers.range,

@@ -26,6 +26,7 @@ import { assertAllowed } from '../http/middleware/rate-limit.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Dependencies } from '../dependencies.js';
 import type { Settings } from '../../settings.js';
+import { originIn } from './login-failures.js';
 import { tokensAfter } from './auth.service.js';
 import type { TokensAfter } from './auth.service.js';
 import { maySendLink, requireLinkQuota } from './quotas.js';
@@ -92,8 +93,9 @@ export async function resetPassword(
       request_id: context.requestId,
       metadata: { by: user.purpose },
     });
-    // An invited user had no password before, and no tokens.
-    if (user.purpose === 'invitation') return { api_tokens: [], revoked: [] };
+    // Whoever has never logged in had no password to lose, and no tokens.
+    if (user.purpose === 'invitation' && !(await originIn(tx, user.user_id, context)).usedBefore)
+      return { api_tokens: [], revoked: [] };
     return tokensAfter({ tx, audit }, user.user_id, input.revoke_api_tokens === true, context);
   });
 }

@@ -96,8 +96,8 @@ export const authRoutes = [
       'or had some they are listed (200), else the answer is 204. The user is notified by mail.',
     body: ChangePassword,
     responses: { 200: PasswordChanged, 204: undefined },
-    handle: async ({ tx, audit, actor, body, context }) =>
-      withTokens(await changePassword(tx, audit, actor, body, context)),
+    handle: async ({ tx, audit, actor, credential, body, context }) =>
+      withTokens(await changePassword(tx, audit, actor, body, { context, login: credential?.sid })),
   }),
   route({
     method: 'POST',

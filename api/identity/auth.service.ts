@@ -8,7 +8,6 @@ import { clearOrigin, originOf } from '../../db/identity/login-failures.queries.
 import {
   insertRefreshToken,
   markRotated,
-  passwordHashOf,
   refreshTokenForUpdate,
   revokeAllOf,
   revokeFamily,
@@ -24,6 +23,7 @@ import { requireUncommon } from '../http/security/password-rule.js';
 import { notifyUser } from './account-notices.js';
 import { countFailure, originIn } from './login-failures.js';
 import { challenge, mfaRequired } from './mfa-challenge.js';
+import { proveCurrentPassword } from './reauthentication.service.js';
 import { opaqueToken, sha256, signToken } from '../http/security/tokens.js';
 import { Problem, problem } from '../http/errors.js';
 import { assertAllowed } from '../http/middleware/rate-limit.js';
@@ -227,15 +227,9 @@ export async function changePassword(
   audit: AuditTrail,
   actor: Actor,
   input: { current_password: string; new_password: string; revoke_api_tokens?: boolean },
-  context: RequestContext,
+  { context, login }: { context: RequestContext; login: string | undefined },
 ): Promise<TokensAfter> {
-  const stored = await passwordHashOf(tx, actor.id);
-  if (!stored || !(await verifyPassword(stored, input.current_password))) {
-    throw problem('RULE_VIOLATED', {
-      detail: 'current_password is wrong.',
-      errors: [{ path: 'current_password', code: 'WRONG_PASSWORD', message: 'current_password is wrong' }],
-    });
-  }
+  await proveCurrentPassword(tx, actor, input.current_password, login);
   requireUncommon(input.new_password, actor.email, 'new_password');
   await updateUser(tx, actor.id, { password_hash: await hashPassword(input.new_password) });
   await revokeAllOf(tx, actor.id);

@@ -1,4 +1,4 @@
-import { exportsHeldBy, linksSentTo } from '../../db/identity/quotas.queries.js';
+import { exportsHeldBy, linksSentTo, resentTo } from '../../db/identity/quotas.queries.js';
 import type { LinkRecipient } from '../../db/identity/quotas.queries.js';
 import type { Settings } from '../../settings.js';
 import { problem } from '../http/errors.js';
@@ -29,6 +29,15 @@ export async function requireLinkQuota(tx: Tx, settings: Settings, to: LinkRecip
   if (await maySendLink(tx, settings, to)) return;
   throw problem('QUOTA_EXCEEDED', {
     detail: `This recipient was sent ${settings.LINKS_PER_HOUR} links within an hour.`,
+    headers: { 'Retry-After': '600' },
+  });
+}
+
+/** As many messages are sent again to a recipient as links, whatever their kind. @throws 429 QUOTA_EXCEEDED */
+export async function requireResendQuota(tx: Tx, { LINKS_PER_HOUR: most }: Settings, to: LinkRecipient): Promise<void> {
+  if ((await resentTo(tx, to)) < most) return;
+  throw problem('QUOTA_EXCEEDED', {
+    detail: `This recipient was sent ${most} messages again within an hour.`,
     headers: { 'Retry-After': '600' },
   });
 }

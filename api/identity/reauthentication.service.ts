@@ -23,16 +23,16 @@ export interface ReauthenticationProof {
 }
 export type ProvedBy = 'password' | 'totp';
 
-/** The refusal of a proof. It is counted after the request's own transaction was rolled back. */
+/** A refused proof, usually REAUTHENTICATION_FAILED. It is counted after the request's transaction was rolled back. */
 class WrongProof extends Problem {
   constructor(
     readonly userId: string,
     readonly login: string,
     /** False: the login is locked, and nothing was checked. */
     readonly tried: boolean,
+    { status, code, message, options } = problem('REAUTHENTICATION_FAILED'),
   ) {
-    const { status, code, message } = problem('REAUTHENTICATION_FAILED');
-    super(status, code, message);
+    super(status, code, message, options);
   }
 
   /** Counts the wrong proof of its login. */
@@ -105,6 +105,28 @@ export async function proveAgain(
   await claimTotpStep(tx, id, step);
   await clearProofs(tx, id, proofs);
   return 'totp';
+}
+
+/**
+ * Checks the caller's current password, as for a new one. Wrong ones count as proofs of the same login, so that the
+ * thief of an access token can't guess it.
+ * @throws 400 WRONG_PASSWORD, also while the proofs of this login are locked
+ */
+export async function proveCurrentPassword(
+  tx: Tx,
+  { id }: Pick<Actor, 'id'>,
+  password: string,
+  login = id,
+): Promise<void> {
+  const user = await userSecretForUpdate(tx, id);
+  const proofs = await proofsOf(tx, id, login);
+  if (user && !proofs.locked && (await verifyPassword(user.password_hash, password)))
+    return clearProofs(tx, id, proofs);
+  const refusal = problem('RULE_VIOLATED', {
+    detail: 'current_password is wrong.',
+    errors: [{ path: 'current_password', code: 'WRONG_PASSWORD', message: 'current_password is wrong' }],
+  });
+  throw new WrongProof(id, login, !proofs.locked, refusal);
 }
 
 /** The refusal of a request without a required proof. */

@@ -29,7 +29,7 @@ import { auditActor } from '../http/audit-actor.js';
 import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
 import type { Dependencies } from '../dependencies.js';
 import { getParticipantOrThrow as existingParticipant } from '../participants/participants.service.js';
-import { requireLinkQuota } from '../identity/quotas.js';
+import { requireLinkQuota, requireResendQuota } from '../identity/quotas.js';
 import type { RequestScope } from '../http/state.js';
 import { getVisitOrThrow } from '../scheduling/visits.service.js';
 import { studyFacts, zoneOf } from '../../db/notifications/message-facts.queries.js';
@@ -116,14 +116,10 @@ export async function resend(
   if (before.participant_id !== null && (await existingParticipant(tx, before.participant_id)).status === 'withdrawn')
     throw problem('PARTICIPANT_WITHDRAWN');
   await requireReason(tx, before);
-  if (before.kind === 'magic_link')
-    await requireLinkQuota(
-      tx,
-      settings,
-      before.participant_id === null
-        ? { caregiver_id: before.caregiver_id! }
-        : { participant_id: before.participant_id },
-    );
+  const { participant_id, caregiver_id, user_id } = before;
+  const to = participant_id ? { participant_id } : caregiver_id ? { caregiver_id } : { user_id: user_id! };
+  if (before.kind === 'magic_link') await requireLinkQuota(tx, settings, to);
+  await requireResendQuota(tx, settings, to);
   const again = await insertResend(tx, id);
   audit.record({
     ...auditActor(actor, context),
@@ -311,6 +307,7 @@ export async function registerDevice(
     participant_id: participant?.id ?? null,
     user_id: participant ? null : actor.id,
     caregiver_id: own ? (actor.caregiver?.id ?? null) : null,
+    via_portal: own,
     platform: input.platform,
     token: input.token,
   });
@@ -322,7 +319,7 @@ export async function registerDevice(
       action: 'push_token_registered',
       resource_type: participant ? 'participant' : 'user',
       resource_id: participant?.id ?? actor.id,
-      metadata: { platform: input.platform },
+      metadata: { platform: input.platform, ...(device.dropped > 0 && { dropped: device.dropped }) },
     });
   }
   return {

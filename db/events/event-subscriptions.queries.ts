@@ -69,6 +69,9 @@ export interface NewSubscription {
   created_by_id: string;
 }
 
+export const countSubscriptions = (tx: Tx, studyId: string): Promise<number> =>
+  EventSubscriptionRow.query(tx).where({ study_id: studyId }).resultSize();
+
 export async function insertSubscription(tx: Tx, subscription: NewSubscription): Promise<void> {
   await EventSubscriptionRow.query(tx).insert(subscription);
 }

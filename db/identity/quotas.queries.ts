@@ -31,6 +31,17 @@ export async function linksSentTo(tx: Tx, to: LinkRecipient): Promise<number> {
   return row.count;
 }
 
+/** The number of messages sent again to a recipient within the last hour; concurrent requests run one after another. */
+export async function resentTo(tx: Tx, to: LinkRecipient): Promise<number> {
+  await lockByName(tx, `resent ${Object.values(to).join('')}`);
+  const [row] = (await tx('notifications')
+    .where(to)
+    .whereNotNull('resend_of')
+    .whereRaw(`created_at > clock_timestamp() - interval '1 hour'`)
+    .count('* as count')) as [{ count: number }];
+  return row.count;
+}
+
 /** Whether an address belongs to a user, a participant or a caregiver. Phone numbers are compared without spaces. */
 export async function isKnownRecipient(tx: Tx, channel: 'email' | 'sms', address: string): Promise<boolean> {
   const bare = (column: string) =>

@@ -51,10 +51,6 @@ export async function userSecretForUpdate(tx: Tx, id: string): Promise<UserSecre
   return tx('users').where({ id }).forUpdate().first(tx.raw(SECRET)) as Promise<UserSecret | undefined>;
 }
 
-export async function passwordHashOf(tx: Tx, id: string): Promise<string | undefined> {
-  return (await tx('users').where({ id }).first('password_hash'))?.password_hash;
-}
-
 export interface UserFilter {
   role?: string | undefined;
   status?: string | undefined;

@@ -85,6 +85,7 @@ import * as auditAppendVariables from './0108-audit-append-variables.js';
 import * as reminderLimitsRow from './0109-reminder-limits-row.js';
 import * as zonesAndLetters from './0111-zones-and-letters.js';
 import * as recordsToReadAgain from './0112-records-to-read-again.js';
+import * as addressCorrected from './0114-address-corrected.js';
 
 export interface SqlMigration {
   name: string;
@@ -180,5 +181,6 @@ export const migrations: readonly SqlMigration[] = [
   reminderLimitsRow,
   zonesAndLetters,
   recordsToReadAgain,
+  addressCorrected,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -145,10 +145,11 @@ export async function keepPushToken(
     participant_id: string | null;
     user_id: string | null;
     caregiver_id: string | null;
+    via_portal: boolean;
     platform: string;
     token: string;
   },
-): Promise<KeptToken & { isNew: boolean }> {
+): Promise<KeptToken & { isNew: boolean; dropped: number }> {
   const owner = device.participant_id === null ? 'user_id' : 'participant_id';
   const { caregiver_id } = device;
   const [inserted] = (await tx('push_tokens')
@@ -156,13 +157,30 @@ export async function keepPushToken(
     .onConflict()
     .ignore()
     .returning(['id', 'platform', 'created_at'])) as KeptToken[];
-  if (inserted) return { ...inserted, isNew: true };
+  if (inserted)
+    return { ...inserted, isNew: true, dropped: await dropOldTokens(tx, { [owner]: device[owner], caregiver_id }) };
   const [row] = (await tx('push_tokens')
     .where({ [owner]: device[owner], token: device.token })
     // If a caregiver stores it again its owner stays; a participant becomes its owner.
     .update({ platform: device.platform, ...(caregiver_id === null && { caregiver_id }) })
     .returning(['id', 'platform', 'created_at'])) as KeptToken[];
-  return { ...row!, isNew: false };
+  return { ...row!, isNew: false, dropped: 0 };
+}
+
+/** More devices than a person has: each message goes to all of them. */
+const MAX_DEVICES = 20;
+
+/** Deletes a person's oldest devices beyond the most. @returns how many */
+async function dropOldTokens(tx: Tx, holder: Record<string, string | null>): Promise<number> {
+  const newest = tx('push_tokens')
+    .where(holder)
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(MAX_DEVICES)
+    .select('id');
+  return tx('push_tokens').where(holder).whereNotIn('id', newest).delete();
 }
 
 /** Channels that a participant opted out of. */

@@ -1,6 +1,8 @@
 import { execute } from '../client/query.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
+import type { Statement } from '../client/query.js';
+import { openingOf } from '../client/transaction.js';
 
 export interface KeyName {
   caller: string;
@@ -79,6 +81,31 @@ export async function dropKey(db: Database, name: KeyName): Promise<void> {
     .where({ ...name })
     .whereNull('finished_at')
     .delete();
+}
+
+const OF_PARTICIPANT = ['assessment_sessions', 'scheduled_visits'];
+
+/** How many studies the transaction sees among these ids, and participants: themselves, or by a session or visit. */
+async function countSeen(tx: Tx, ids: readonly string[]): Promise<number> {
+  const named = (table: string) => tx(table).whereRaw('id = any(?::uuid[])', [[...ids]]);
+  const participants = named('participants');
+  for (const table of OF_PARTICIPANT) void participants.orWhereIn('id', named(table).select('participant_id'));
+  const [seen] = (await participants.count('* as count')) as [{ count: number }];
+  const [studies] = (await named('studies').count('* as count')) as [{ count: number }];
+  return seen.count + studies.count;
+}
+
+/**
+ * Whether the caller may see each study, participant, session and visit among these ids. It widens the transaction:
+ * nothing else may be read in it afterwards.
+ */
+export async function seesAll(tx: Tx, caller: Statement, ids: readonly string[]): Promise<boolean> {
+  await execute(tx, caller.sql, caller.values);
+  const seen = await countSeen(tx, ids);
+  await execute(tx, `select set_config('app.sites', '', true), set_config('app.site_studies', '', true)`);
+  const everything = openingOf('*');
+  await execute(tx, everything.sql, everything.values);
+  return seen === (await countSeen(tx, ids));
 }
 
 /** Deletes keys that can no longer be repeated. */

@@ -61,6 +61,8 @@ export async function eraseIdentity(
   tx: Tx,
   input: { id: string; study_id: string; by: string; reason: string; code: string | null; items: readonly string[] },
 ): Promise<Erased> {
+  // Counted before the address goes, with which devices of the portal go too.
+  const phones = await tx('push_tokens').where({ participant_id: input.id }).delete();
   const rows = await query<{ erased: Omit<Erased, 'caregivers' | 'exports'> }>(
     tx,
     'select erase_participant($1, $2, $3, $4, $5::text[]) as erased',
@@ -77,7 +79,6 @@ export async function eraseIdentity(
        and (local_content->>'deviceId' is not null or server_content->>'deviceId' is not null)`,
     [input.id],
   );
-  const phones = await tx('push_tokens').where({ participant_id: input.id }).delete();
   const [care] = await query<{ ended: number }>(tx, 'select end_care($1) as ended', [input.id]);
   await forgetDetails(tx, input.id);
   await execute(tx, 'select erase_reasons($1, $2), erase_visit_texts($1)', [input.id, input.reason]);

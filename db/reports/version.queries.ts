@@ -5,6 +5,7 @@ const READINGS = [
   'report_read',
   'report_printed',
   'data_exported',
+  'export_downloaded',
   'study_exported',
   'participant_data_exported',
   'audit_exported',

@@ -104,6 +104,50 @@ describe('Logins of the portal', () => {
     }
   });
 
+  it('leave nothing to a stranger at an address that was corrected: no calendar, no device', async () => {
+    const { admin, run } = setting.stage;
+    const feed = (http: Http, path = '/api/portal/calendar-feed') =>
+      http.expect<{ url: string }>(201, 'POST', path).then(({ url }) => new URL(url).search);
+    const reads = async (query: string) => (await setting.anybody.get(`/api/calendar/visits.ics${query}`)).status;
+    const device = (http: Http, token: string, more: object = {}) =>
+      http.expect(201, 'POST', '/api/notifications/register', { platform: 'android', token, ...more });
+    const devices = async (id: string) =>
+      (await setting.stage.sql<{ token: string }>('select token from push_tokens where participant_id = ?', [id])).map(
+        ({ token }) => token,
+      );
+    const correct = (path: string) => admin.expect(200, 'PATCH', path, { email: `${unique('new')}@example.org` });
+    const [who, apart] = [await setting.person(), await setting.person()];
+    const at = `/api/studies/${setting.study.id}/caregivers`;
+    const { id } = await admin.expect(201, 'POST', at, { name: 'Ada', email: `${unique('ada')}@example.org` });
+    await admin.expect(200, 'PUT', `${at}/${id}/participants/${who.id}`, { relationship: 'parent' });
+    const stranger = new Http(run.api, (await entered(who)).portal_token);
+    const other = new Http(run.api, (await opened(await sendCaregiverLink(admin, setting.study.id, id))).portal_token);
+    const feeds = [await feed(stranger), await feed(other)];
+    const ofStaff = await feed(admin, `/api/participants/${apart.id}/calendar-feeds`);
+    await device(stranger, 'of a stranger');
+    await device(other, 'of another');
+    await device(admin, 'of the study', { participant_id: who.id });
+    await correct(`/api/participants/${who.id}`);
+    await correct(`/api/participants/${apart.id}`);
+    expect([await reads(feeds[0]!), await reads(feeds[1]!)]).to.deep.equal([404, 200]);
+    expect(await devices(who.id)).to.have.members(['of another', 'of the study']);
+    await correct(`${at}/${id}`);
+    expect(await reads(feeds[1]!)).to.equal(404);
+    expect(await devices(who.id)).to.deep.equal(['of the study']);
+    expect(await reads(ofStaff), 'whose portal nobody has opened').to.equal(200);
+    // An erasure counts them, although they end with the address.
+    const gone = await setting.person();
+    await device(new Http(run.api, (await entered(gone)).portal_token), 'of one who is erased');
+    await gone.withdraw();
+    const { erased } = await admin.expect<{ erased: { devices: number } }>(
+      200,
+      'POST',
+      `/api/participants/${gone.id}/erase`,
+      { reason: 'asked for' },
+    );
+    expect(erased.devices).to.equal(1);
+  });
+
   it('are listed and ended by staff of the study', async () => {
     const who = await setting.person();
     const address = await setting.stage.admin.expect<{ email: string }>(200, 'GET', `/api/participants/${who.id}`);

@@ -496,6 +496,16 @@ describe('Exports', () => {
     ).to.equal(416);
     expect((await http.get(status_url, { headers: {} })).status).to.equal(200);
     expect((await (await user(http, 'data_manager', { study_ids: [] })).get(status_url)).status).to.equal(404);
+    // Whoever takes the file out is recorded, also where another requested it.
+    const colleague = await user(http, 'data_manager', { study_ids: [filled.study.id] });
+    expect((await colleague.get(done.download_url as string)).status).to.equal(200);
+    const { rows } = await database.query(
+      `select user_id, audit_metadata from audit_log where action = 'export_downloaded' and resource_id = $1 order by seq`,
+      [export_id],
+    );
+    const about = { dataset: 'raw_trials', format: 'csv' };
+    expect(rows.map((row) => row.audit_metadata)).to.deep.equal([about, { ...about, from_byte: 100 }, about]);
+    expect(rows[2].user_id).to.equal(colleague.userId);
   });
 
   it('a broken download goes on, whatever range is asked for', async () => {

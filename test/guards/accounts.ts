@@ -8,7 +8,8 @@ const FACTOR = 'api/identity/mfa.service.ts';
 const SIGNATURES = 'test/security/signatures.test.ts';
 const LOGINS = 'test/api/portal-logins.test.ts';
 const ENDS = 'end with a withdrawal, a changed address, a logout and their time';
-const MOVED = 'db/migrations/0087-portal-tokens-end.ts';
+const CORRECTED = 'db/migrations/0114-address-corrected.ts';
+const STRANGER = 'leave nothing to a stranger at an address that was corrected';
 
 /** Logins, second factors, tokens, signatures, and who is told of them. */
 export const accountGuards: readonly Guard[] = [
@@ -238,7 +239,7 @@ export const accountGuards: readonly Guard[] = [
   },
   {
     refuses: 'a portal login after a changed address',
-    file: MOVED,
+    file: CORRECTED,
     text: `or old.phone is not null and new.phone is distinct from old.phone then clock_timestamp() end;`,
     without: `or old.phone is not null and new.phone is distinct from old.phone then null::timestamptz end;`,
     test: LOGINS,
@@ -246,7 +247,7 @@ export const accountGuards: readonly Guard[] = [
   },
   {
     refuses: 'a portal link to an address that was corrected',
-    file: MOVED,
+    file: CORRECTED,
     text: 'update portal_links set expires_at = least(expires_at, clock_timestamp()) where participant_id = new.id and used_at is null;',
     without: '',
     test: LOGINS,
@@ -254,7 +255,7 @@ export const accountGuards: readonly Guard[] = [
   },
   {
     refuses: 'a caregiver’s portal link to an address that was corrected',
-    file: MOVED,
+    file: CORRECTED,
     text: 'update portal_links set expires_at = least(expires_at, clock_timestamp()) where caregiver_id = new.id and used_at is null;',
     without: '',
     test: LOGINS,
@@ -283,5 +284,37 @@ export const accountGuards: readonly Guard[] = [
     without: `if (token === '')`,
     test: LOGINS,
     title: 'of a page are kept in a cookie that no other site can use',
+  },
+  {
+    refuses: 'endless guesses of the current password as a new one is chosen',
+    file: PROOFS,
+    text: 'if (user && !proofs.locked &&',
+    without: 'if (user &&',
+    test: TEST,
+    title: 'nor is the current password, as a new one is chosen',
+  },
+  {
+    refuses: 'a new password by an invitation that nobody is told of',
+    file: 'api/identity/account.service.ts',
+    text: ' && !(await originIn(tx, user.user_id, context)).usedBefore',
+    without: '',
+    test: TEST,
+    title: 'a new invitation of who has a password tells of the new one',
+  },
+  {
+    refuses: 'the calendar of a stranger at an address that was corrected',
+    file: CORRECTED,
+    text: 'and exists (select from portal_refresh_tokens t where t.participant_id = new.id)',
+    without: 'and false',
+    test: LOGINS,
+    title: STRANGER,
+  },
+  {
+    refuses: 'the devices of a stranger at an address that was corrected',
+    file: CORRECTED,
+    text: 'and caregiver_id is null and via_portal;',
+    without: 'and false;',
+    test: LOGINS,
+    title: STRANGER,
   },
 ];

@@ -4,6 +4,7 @@ const INPUT = 'test/security/bad-input.test.ts';
 const TOKENS = 'api/http/security/tokens.ts';
 const PORTAL = 'test/api/portal.test.ts';
 const APPROVAL = 'test/anchor/approval.test.ts';
+const STORED = 'test/security/stored-answers.test.ts';
 const RIGHTS = 'activities/anchor/authority.ts';
 
 /** Tokens, cookies and forms; who decides an override. */
@@ -128,5 +129,29 @@ export const credentialGuards: readonly Guard[] = [
     without: `where({ id }).whereNot({ id: participantId }).forUpdate().first());`,
     test: APPROVAL,
     title: 'an unknown request, or one of another participant, is 404',
+  },
+  {
+    refuses: 'a stored answer about what its caller may not see any more',
+    file: 'api/http/middleware/idempotency.ts',
+    text: 'await requireReplayAccess(ctx, stored, database, tx);',
+    without: '',
+    test: STORED,
+    title: 'nor another study',
+  },
+  {
+    refuses: 'the stored session of a participant of another site',
+    file: 'db/operations/idempotency.queries.ts',
+    text: "const OF_PARTICIPANT = ['assessment_sessions', 'scheduled_visits'];",
+    without: 'const OF_PARTICIPANT: string[] = [];',
+    test: STORED,
+    title: 'is not given to who may not see any more what it is about',
+  },
+  {
+    refuses: 'an approver’s authorization that is stored under an Idempotency-Key',
+    file: 'api/anchor/overrides.routes.ts',
+    text: 'idempotencyKey: false,',
+    without: '',
+    test: 'test/security/authorizations.test.ts',
+    title: 'an authorization that is refused is a record of the study, and none is kept under a key',
   },
 ];

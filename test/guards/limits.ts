@@ -5,6 +5,7 @@ const BOUNDS = 'workflows/domain/participants/fact-bounds.ts';
 const READABLE = 'a form takes no more than rules can read: 422 naming the item, also of a change';
 const FORMS = 'api/participants/forms.service.ts';
 const COSTLY = 'test/security/costly-requests.test.ts';
+const MISUSE = 'test/security/misuse.test.ts';
 const STREAMS = 'test/security/streams.test.ts';
 
 /** What one caller, or one rule, may take of the service. */
@@ -143,5 +144,29 @@ export const limitGuards: readonly Guard[] = [
     without: '`ip:${networkOf(ip) && ip}`',
     test: 'test/api/rate-limits.test.ts',
     title: 'count triggers that nobody signed by their network',
+  },
+  {
+    refuses: 'messages that are sent again and again',
+    file: 'api/notifications/notifications.service.ts',
+    text: 'await requireResendQuota(tx, settings, to);',
+    without: '',
+    test: MISUSE,
+    title: 'a message is sent again to one recipient so often an hour',
+  },
+  {
+    refuses: 'more devices than a person has',
+    file: 'db/notifications/notifications.queries.ts',
+    text: '.limit(MAX_DEVICES)',
+    without: '.limit(100 * MAX_DEVICES)',
+    test: MISUSE,
+    title: 'devices are so many for each person',
+  },
+  {
+    refuses: 'more subscriptions than a study has receivers',
+    file: 'api/events/event-subscriptions.service.ts',
+    text: '>= MAX_SUBSCRIPTIONS)',
+    without: '> 100 * MAX_SUBSCRIPTIONS)',
+    test: MISUSE,
+    title: 'subscriptions of a study are so many',
   },
 ];

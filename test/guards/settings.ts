@@ -40,7 +40,7 @@ export const settingGuards: readonly Guard[] = [
   {
     refuses: 'the same secret twice in production',
     file: FILE,
-    text: '    seen.set(value, name);\n  }\n  // These',
+    text: '    seen.set(asKey(value), name);\n  }\n  // These',
     without: '  }\n  // These',
     test: TEST,
     title: 'refuse SESSION_SECRET that is equal to another in production',
@@ -116,5 +116,13 @@ export const settingGuards: readonly Guard[] = [
     without: 'if (!isLoopback(',
     test: 'test/api/codec.test.ts',
     title: 'in production is for admins alone',
+  },
+  {
+    refuses: 'one key for two purposes, in two spellings',
+    file: FILE,
+    text: `encryptionKeyBytes(value.trim())?.toString('hex') ?? value.trim()`,
+    without: 'value',
+    test: TEST,
+    title: 'refuse a key in production that is another one in another spelling',
   },
 ];

@@ -122,6 +122,14 @@ describe('the settings', () => {
     });
   }
 
+  it('refuse a key in production that is another one in another spelling', () => {
+    const key = Buffer.from(good.DATACAPTURE_ENCRYPTION_KEY, 'hex').toString('base64');
+    for (const twin of [key, good.DATACAPTURE_ENCRYPTION_KEY.toUpperCase(), ` ${good.DATACAPTURE_ENCRYPTION_KEY}`])
+      expect(faultsOf({ ...good, AUDIT_SIGNING_KEY: twin })).to.deep.equal([
+        'AUDIT_SIGNING_KEY is equal to DATACAPTURE_ENCRYPTION_KEY',
+      ]);
+  });
+
   for (const [name, least] of [
     ['DATABASE_APP_PASSWORD', 12],
     ['METRICS_TOKEN', 32],

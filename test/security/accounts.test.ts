@@ -144,6 +144,44 @@ describe('Accounts under attack', () => {
       expect((await http.post('/api/v1/tokens', wanted(), again(goodPassword))).status, 'another login').to.equal(201);
     });
 
+    it('nor is the current password, as a new one is chosen: the owner is told', async () => {
+      const one = await user(root, 'coordinator');
+      const change = (current_password: string, by: Http = one) =>
+        by.post('/api/auth/password', { current_password, new_password: next });
+      const wrong = async (password: string) => {
+        const { status, body } = await change(password);
+        expect([status, body?.errors?.[0]?.code]).to.deep.equal([400, 'WRONG_PASSWORD']);
+      };
+      for (let i = 0; i < 5; i++) await wrong(`guess ${i}`);
+      await wrong(goodPassword);
+      await told(one.email, 'Wrong passwords within your login');
+      const { rows } = await database.query(
+        `select action from audit_log where user_id = $1 and action like 'reauthentication%' order by seq`,
+        [one.userId],
+      );
+      expect(rows.map(({ action }) => action)).to.deep.equal([
+        ...Array(5).fill('reauthentication_failed'),
+        'reauthentication_locked',
+      ]);
+      const { http } = await login(root.base, one.email, goodPassword);
+      expect((await change(goodPassword, http)).status, 'another login').to.equal(204);
+    });
+
+    it('a new invitation of who has a password tells of the new one, and of tokens that go on', async () => {
+      const one = await user(root, 'researcher', { study_ids: [study.id] });
+      const { id } = await one.expect<Loose>(201, 'POST', '/api/v1/tokens', wanted());
+      await root.expect(202, 'POST', `/api/users/${one.userId}/invite`);
+      const mail = await until(async () => (await mailsTo(one.email)).find(({ text }) => /token=/.test(text)), {
+        timeout: 60_000,
+        what: 'the invitation',
+      });
+      const token = /token=([\w-]+)/.exec(mail.text)![1]!;
+      const chosen = { token, new_password: next, revoke_api_tokens: true };
+      const { status, body } = await nobody.post('/api/auth/password/reset', chosen);
+      expect([status, body]).to.deep.equal([200, { api_tokens: [], revoked: [id] }]);
+      await told(one.email, 'Your password was changed');
+    });
+
     it('a second factor that an admin takes away is told to its owner, without where the admin works', async () => {
       const one = await user(root, 'coordinator');
       const { secret } = await one.expect<{ secret: string }>(200, 'POST', '/api/auth/mfa/setup');

@@ -115,6 +115,25 @@ describe('Messages that claim a person', function () {
     await refusedDecision(person, 'AUTHORIZATION_USED');
   });
 
+  it('an authorization that is refused is a record of the study, and none is kept under a key', async () => {
+    const { person, request } = await asked();
+    const at = `/api/studies/${study.id}/approvals/${request}/authorization`;
+    const refused = await asker.post(at, approve);
+    expect([refused.status, refused.body.code]).to.deep.equal([403, 'SELF_APPROVAL']);
+    const [record] = (await study.audit('override_decision_refused')).filter(
+      ({ resource_id }) => resource_id === person.id,
+    );
+    expect(record).to.deep.include({ user_id: asker.userId });
+    expect(record!.audit_metadata).to.include({ code: 'SELF_APPROVAL', override_request_id: request });
+    const key = { headers: { 'Idempotency-Key': unique() } };
+    const given = await approver.post<Given>(at, approve, key);
+    expect(given.status).to.equal(200);
+    const stored = await stage.sql('select 1 from idempotency_keys where body like ?', [
+      `%${given.body.authorization}%`,
+    ]);
+    expect(stored).to.deep.equal([]);
+  });
+
   it('the admin’s name alone approves nothing', async () => {
     const { person, request } = await asked();
     await stage.handle(person.id).signal(overrideDecision, {

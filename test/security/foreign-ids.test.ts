@@ -44,6 +44,7 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 const nobody = (kind: string): string | number =>
   kind === 'battery_id' ? randomInt(1_000_000_000, 2_000_000_000) : randomUUID();
 
+const uuidsIn = (text: string) => text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
 const nameOf = ({ operation, at, steps }: Place) => `${operation.name} ${at}:${steps.join('.')}`;
 /** For whom a portal token asks: of staff its form is checked, and it means nothing more. */
 const isForWhom = ({ operation, at, steps: [name] }: Place) =>
@@ -115,8 +116,8 @@ describe('Ids of another study, site or person, at every place where a request h
       tried += 1;
       const answer = await sendWith(by(place.operation)!, place, ownOf(known()), foreign);
       const text = answer.text.replaceAll(String(foreign[place.kind]), '');
-      const told = (text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []).some((id) => tells.uuids.has(id));
-      if (told || text.includes(tells.mark)) faults.push(`${nameOf(place)} tells: ${text.slice(0, 300)}`);
+      if (uuidsIn(text).some((id) => tells.uuids.has(id)) || text.includes(tells.mark))
+        faults.push(`${nameOf(place)} tells: ${text.slice(0, 300)}`);
       const fault = await faultOf(place, answer, trial);
       if (fault) faults.push(fault);
     }
@@ -190,6 +191,39 @@ describe('Ids of another study, site or person, at every place where a request h
       },
       `${mine.mark}two`,
     ));
+
+  it('of another site: no read of one’s own study tells of its people, nor by a participant or caregiver', async () => {
+    const [own, foreign] = mine.people;
+    const uuids = await uuidsOf(stage, 'participant_id', String(foreign.participant_id));
+    const faults: string[] = [];
+    let tried = 0;
+    for (const operation of operations.filter(({ method }) => method === 'GET')) {
+      const by = [
+        ofStaff(callers.ofSite)(operation),
+        ...(['participant', 'caregiver'] as const).map((who) =>
+          operation.roles.includes(who) ? callers[who] : undefined,
+        ),
+      ].filter((http) => http !== undefined);
+      const place = placesOf(operation, known()).places.find(({ at }) => at !== 'body') ?? {
+        operation,
+        at: 'query' as const,
+        steps: ['limit'],
+        kind: 'limit',
+      };
+      for (const http of by) {
+        tried += 1;
+        const answer = await sendWith(http, place, ownOf(known()), { ...mine.ids, ...own, limit: 500 });
+        const told = uuidsIn(answer.text).filter((id) => uuids.has(id));
+        if (told.length > 0 || answer.text.includes(`${mine.mark}two`))
+          faults.push(`${operation.name} tells ${told.join()}: ${answer.text.slice(0, 300)}`);
+      }
+    }
+    expect(tried).to.be.greaterThan(100);
+    // The sites of a study are no secret among those who work in it.
+    expect(faults.filter((fault) => !/^GET \/api\/(studies\/\{\w+\}\/sites|sites)/.test(fault)).join('\n')).to.equal(
+      '',
+    );
+  });
 
   for (const who of ['participant', 'caregiver'] as const)
     for (const of of ['the same study', 'another study'] as const)

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import pg from 'pg';
 import { Visitor } from '../console/stage.js';
 import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
@@ -108,6 +109,48 @@ describe('Somebody who is admitted, and goes too far', () => {
         ).filter(({ to }) => to.some(({ address }) => address === email)).length;
       await until(async () => (await links()) >= 2 || undefined, { what: 'the mails' });
       expect(await links()).to.equal(2);
+    });
+
+    it('a message is sent again to one recipient so often an hour, whatever its kind', async () => {
+      const { id } = await newParticipant(root, study.id, { email: `${unique('again')}@example.org` });
+      const target_date = new Date(Date.now() + 20 * 86_400_000).toISOString().slice(0, 10);
+      await root.expect(201, 'POST', '/api/schedules/visits', { participant_id: id, name: 'V', target_date });
+      const [reminder] = (await root.expect(200, 'GET', `/api/notifications?participant_id=${id}`)).items;
+      await root.expect(200, 'POST', `/api/notifications/${reminder!.id}/cancel`);
+      const again = () => at.post(`/api/notifications/${reminder!.id}/resend`);
+      expect([code(await again())[0], code(await again())[0], code(await again())]).to.deep.equal([
+        202,
+        202,
+        [429, 'QUOTA_EXCEEDED'],
+      ]);
+    });
+
+    it('devices are so many for each person: the newest are written to', async () => {
+      const { id } = await newParticipant(root, study.id);
+      const device = (participant_id: string, token: string) =>
+        root.post('/api/notifications/register', { platform: 'ios', token, participant_id });
+      for (let i = 0; i < 23; i++) expect((await device(id, `device-${i}`)).status).to.equal(201);
+      const database = new pg.Client({ connectionString: (await service()).database_url });
+      await database.connect();
+      const { rows } = await database.query(
+        'select token from push_tokens where participant_id = $1 order by created_at',
+        [id],
+      );
+      await database.end();
+      expect(rows.map(({ token }) => token)).to.deep.equal(Array.from({ length: 20 }, (_, i) => `device-${i + 3}`));
+      expect((await device(id, 'device-22')).status).to.equal(200);
+    });
+
+    it('subscriptions of a study are so many: each event goes to all of them', async () => {
+      const { id } = await newStudy(root);
+      const subscribe = () =>
+        root.post(`/api/studies/${id}/event-subscriptions`, {
+          url: 'https://one.example.org/hook',
+          events: ['ENROLLMENT_DATE_SET'],
+        });
+      for (let i = 0; i < 50; i++) expect((await subscribe()).status).to.equal(201);
+      const { status, body } = await subscribe();
+      expect([status, body.errors?.[0]?.code]).to.deep.equal([400, 'TOO_MANY']);
     });
 
     it('test messages are counted as logins are', async () => {

@@ -3,6 +3,7 @@ import type { Dependencies } from '../../dependencies.js';
 import { sessionIdOf } from '../security/session-credential.js';
 import { claim, idempotencyKeyOf, releaseKey, requestKeyOf, storeResponse } from '../conventions/idempotency-keys.js';
 import type { IdempotencyKey } from '../conventions/idempotency-keys.js';
+import { requireReplayAccess } from '../conventions/replay-access.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
 
@@ -20,6 +21,7 @@ export function idempotency(route: Route, { database, settings }: Dependencies):
     const { tx } = state.opened;
     const stored = await claim(tx ?? database, key, tx ? 'with the change' : { waitSeconds });
     if (stored) {
+      await requireReplayAccess(ctx, stored, database, tx);
       state.reply = stored;
       return;
     }

@@ -74,6 +74,7 @@ export const actions: Record<string, string> = {
   event_subscription_deleted: 'Ereignis-Abonnement gelöscht',
   event_subscription_disabled: 'Ereignis-Abonnement abgeschaltet',
   event_subscription_secret_rotated: 'Geheimnis des Ereignis-Abonnements erneuert',
+  export_downloaded: 'Export heruntergeladen',
   form_changed: 'Formular geändert',
   form_complete: 'Formular abgeschlossen',
   form_created: 'Formular erfasst',

@@ -74,6 +74,7 @@ export const actions: Record<string, string> = {
   event_subscription_deleted: 'Event subscription deleted',
   event_subscription_disabled: 'Event subscription disabled',
   event_subscription_secret_rotated: 'Secret of an event subscription renewed',
+  export_downloaded: 'Export downloaded',
   form_changed: 'Form changed',
   form_complete: 'Form completed',
   form_created: 'Form recorded',
