@@ -4,12 +4,13 @@ import { givenUpAfterOverruns } from '../../activities/operations/overruns.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import { countingTurns, turnsDuring } from '../support/loop-turns.js';
 import { mainThreadMs } from '../support/main-thread.js';
+import { slowness } from '../support/processor-speed.js';
 import { startService } from '../support/service.js';
 import type { AnchorStudy, SetView } from '../anchor/stage.js';
 import type { Loose } from '../support/http.js';
 
 /** The event loop is held for so long at the most: processor time of its thread. */
-const MOST_MS = 50;
+const MOST_MS = 50 * slowness();
 /** Each goes over a list of 1,000 for each of its elements, or makes much of little. */
 const HUNGRY: Record<string, string> = {
   'a loop in a loop': 'forms.F.A.all(x, forms.F.A.all(y, x + y >= 0))',

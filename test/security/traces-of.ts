@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { payloadsIn } from '../support/temporal.js';
 
@@ -80,7 +80,9 @@ export async function tracesInWorkflows(
   const types = new Set<string>();
   for await (const execution of client.workflow.list()) {
     types.add(execution.type);
-    const history = await client.workflow.getHandle(execution.workflowId, execution.runId).fetchHistory();
+    const history = await historyOf(client.workflow.getHandle(execution.workflowId, execution.runId));
+    // The service deletes runs that tell of an erased participant, here since they were listed.
+    if (history === undefined) continue;
     const { raw: _raw, ...described } = execution as typeof execution & { raw: unknown };
     const payloads = codec ? await codec.decode(payloadsIn([history, execution.raw])) : [];
     opened += payloads.length;
@@ -91,6 +93,19 @@ export async function tracesInWorkflows(
     );
   }
   return { traces, types, opened };
+}
+
+const GRPC_NOT_FOUND = 5;
+/** Undefined: the run is deleted. */
+async function historyOf(
+  run: WorkflowHandle,
+): Promise<Awaited<ReturnType<WorkflowHandle['fetchHistory']>> | undefined> {
+  try {
+    return await run.fetchHistory();
+  } catch (fault) {
+    if ((fault as { code?: unknown }).code === GRPC_NOT_FOUND) return undefined;
+    throw fault;
+  }
 }
 
 /** All texts and bytes within a value. */

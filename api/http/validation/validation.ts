@@ -91,12 +91,14 @@ function addRewriting(ajv: Ajv2020, keyword: string, rewritten: (value: string) 
 /** An instant in any form of its format. */
 const INSTANT = /^(\d{4}-\d\d-\d\d)[t\s](\d\d:\d\d:\d\d)(\.\d+)?(?:z|([+-]\d\d)(?::?([0-5]\d))?)$/i;
 
+/** It stays as it was sent: hashes are of what was sent. */
+const READ_EVERYWHERE = /^\d{4}-\d\d-\d\d[t ][\d:.]+(?:z|[+-](?:0\d|1[0-5]):?\d\d)$/i;
 /**
  * The same instant in a form that JavaScript and PostgreSQL read: offsets have minutes and are less than 16 hours, and
  * the separator is a T. Other text stays: its format refuses it.
  */
 function inUsualForm(value: string): string | undefined {
-  if (USUAL_INSTANT.test(value)) return undefined;
+  if (USUAL_INSTANT.test(value) || READ_EVERYWHERE.test(value)) return undefined;
   const [, day, time, fraction = '', hours, minutes = '00'] = INSTANT.exec(value) ?? [];
   if (day === undefined) return undefined;
   if (hours === undefined) return `${day}T${time}${fraction}Z`;

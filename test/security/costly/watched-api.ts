@@ -6,10 +6,14 @@ import type { Http } from '../../support/http.js';
 import { countingTurns, longestTurn, turnsDuring } from '../../support/loop-turns.js';
 import type { Turns } from '../../support/loop-turns.js';
 import { mainThreadMs } from '../../support/main-thread.js';
+import { slowness } from '../../support/processor-speed.js';
 import { service } from '../../support/service.js';
 
-/** One piece of work keeps the event loop for so long at most, in milliseconds of its thread's processor time. */
-export const MOST_MS = 50;
+/**
+ * One piece of work keeps the event loop for so long at most, in milliseconds of its thread's processor time: 50 on a
+ * usual processor.
+ */
+export const MOST_MS = 50 * slowness();
 
 /** An API process that tells how long it does not answer others. */
 export class WatchedApi {

@@ -76,13 +76,15 @@ function formatOf(code: string): Format {
 
 /** The part of a format for numbers from zero on, if it has digits and texts only: `00000`, `000-0000`, `"P-"0000`. */
 const MASK = /^((?:[0# ()+-]|"[^";]*"|\\[^;])+)(?:;|$)/;
+/** With one, the texts are a number's unit (`"days" 0`); with more, the digits are a code's. */
+const MIN_ZEROS = 2;
 const PIECE = /"([^"]*)"|\\(.)|([0#])|(.)/gu;
 
 function maskOf(code: string): Format['mask'] {
   const pieces = [...(MASK.exec(code)?.[1] ?? '').matchAll(PIECE)].map(([, quoted, escaped, place, other]) =>
     place === undefined ? { text: quoted ?? escaped ?? other ?? '' } : (place as Place),
   );
-  return pieces.includes('0') ? pieces : [];
+  return pieces.filter((piece) => piece === '0').length >= MIN_ZEROS ? pieces : [];
 }
 
 /** A whole number from zero on, as a cell with the mask shows it. */
