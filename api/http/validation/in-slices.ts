@@ -9,7 +9,7 @@ import { check, largeFaultsIn } from './validation.js';
 const ITEMS = 2_000;
 
 interface ListSchema {
-  type?: string;
+  type?: string | readonly string[];
   items?: TSchema;
   uniqueItems?: boolean;
   maxItems?: number;
@@ -49,7 +49,7 @@ function longListsOf(schema: TSchema, value: unknown): [string, TSchema][] {
   return Object.entries(properties).flatMap(([name, property]): [string, TSchema][] => {
     const { type, items, uniqueItems, maxItems } = property as ListSchema;
     const list: unknown = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
-    return type === 'array' && items && !uniqueItems && maxItems === undefined && Array.isArray(list)
+    return [type].flat().includes('array') && items && !uniqueItems && maxItems === undefined && Array.isArray(list)
       ? list.length > ITEMS
         ? [[name, items]]
         : []
