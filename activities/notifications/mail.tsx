@@ -104,3 +104,15 @@ export const textMail = ({ language, title, text, button, foot }: TextMail): str
       )}
     </>,
   );
+
+/** A mail to staff, as text and as HTML: the same words in both. */
+export const staffMail = ({
+  language,
+  subject,
+  text,
+  button,
+}: Omit<TextMail, 'title' | 'foot'> & { subject: string }): { subject: string; text: string; html: string } => ({
+  subject,
+  text: `${text}\n`,
+  html: textMail({ language, title: subject, text, button }),
+});

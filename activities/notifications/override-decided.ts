@@ -2,7 +2,7 @@ import type { OverrideDetails } from '../../db/notifications/notification-mail.q
 import { primaryLanguage } from '../../workflows/domain/notifications/built-in.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
-import { textMail } from './mail.js';
+import { staffMail } from './mail.js';
 
 interface OverrideDecidedMail {
   study: string;
@@ -83,8 +83,8 @@ function outcomeOf({ status, decided_by, decision_reason }: OverrideDetails): Ou
 }
 
 /**
- * The mail on a request's outcome to who asked for it, as text and as HTML, in the study's default language; English
- * where it has no words. Codes, dates and reasons, never a participant's name.
+ * The mail on a request's outcome to the user who asked for it, as text and as HTML, in the study's default language;
+ * English where it has no words. Codes, dates and reasons, never a participant's name.
  */
 export function overrideDecidedMail({ study, language, participant, override, pages }: OverrideDecidedMail): {
   subject: string;
@@ -108,9 +108,5 @@ export function overrideDecidedMail({ study, language, participant, override, pa
     ...(page === undefined ? [words.noPage(request)] : [words.page, page]),
   ].join('\n\n');
   const button = page === undefined ? undefined : { url: page, says: words.button };
-  return {
-    subject,
-    text: `${text}\n`,
-    html: textMail({ language: german ? 'de' : 'en', title: subject, text, button }),
-  };
+  return staffMail({ language: german ? 'de' : 'en', subject, text, button });
 }

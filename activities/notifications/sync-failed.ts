@@ -2,7 +2,7 @@ import type { SyncFailure } from '../../db/notifications/notification-mail.queri
 import { primaryLanguage } from '../../workflows/domain/notifications/built-in.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
-import { textMail } from './mail.js';
+import { staffMail } from './mail.js';
 
 interface SyncFailedMail {
   study: { id: string; code: string; default_language?: string | undefined };
@@ -91,9 +91,5 @@ export function syncFailedMail({ study, sync, pages }: SyncFailedMail): {
     words.rest,
   ].join('\n\n');
   const button = page === undefined ? undefined : { url: page, says: words.button };
-  return {
-    subject,
-    text: `${text}\n`,
-    html: textMail({ language: german ? 'de' : 'en', title: subject, text, button }),
-  };
+  return staffMail({ language: german ? 'de' : 'en', subject, text, button });
 }

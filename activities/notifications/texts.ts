@@ -1,7 +1,7 @@
 import type { OverrideDetails } from '../../db/notifications/notification-mail.queries.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
-import { textMail } from './mail.js';
+import { staffMail } from './mail.js';
 
 /** The texts of messages to staff. Codes and dates, never a participant's name. */
 export type NotificationKind = 'override_pending' | 'trigger_override_required';
@@ -74,5 +74,5 @@ export function staffMessageText(
   if (!words) throw new Error(`no words for notifications of kind ${String(kind)}`);
   const { study, participant } = message;
   const { subject, text, button } = words({ ...message, study: isolated(study), participant: isolated(participant) });
-  return { subject, text: `${text}\n`, html: textMail({ language: 'en', title: subject, text, button }) };
+  return staffMail({ language: 'en', subject, text, button });
 }

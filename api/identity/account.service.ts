@@ -93,7 +93,7 @@ export async function resetPassword(
       request_id: context.requestId,
       metadata: { by: user.purpose },
     });
-    // Whoever has never logged in had no password to lose, and no tokens.
+    // A user who has never logged in had no password to lose, and no tokens.
     if (user.purpose === 'invitation' && !(await originIn(tx, user.user_id, context)).usedBefore)
       return { api_tokens: [], revoked: [] };
     return tokensAfter({ tx, audit }, user.user_id, input.revoke_api_tokens === true, context);

@@ -496,7 +496,7 @@ describe('Exports', () => {
     ).to.equal(416);
     expect((await http.get(status_url, { headers: {} })).status).to.equal(200);
     expect((await (await user(http, 'data_manager', { study_ids: [] })).get(status_url)).status).to.equal(404);
-    // Whoever takes the file out is recorded, also where another requested it.
+    // The user who downloads the file is recorded, also where another requested it.
     const colleague = await user(http, 'data_manager', { study_ids: [filled.study.id] });
     expect((await colleague.get(done.download_url as string)).status).to.equal(200);
     const { rows } = await database.query(
