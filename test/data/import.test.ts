@@ -198,9 +198,16 @@ describe('Importing participants from CSV', () => {
   });
 
   it('a title above the header is named as what it is', async () => {
-    const answer = await sendFile(http, study.id, 'Participants of spring\n\nparticipant_code,site_code\nT-1,BER\n');
-    expect([answer.status, answer.body['code']]).to.deep.equal([400, 'HEADER_INVALID']);
-    expect(answer.body['detail']).to.match(/Row 3 looks like the header: the rows above it have to go\./);
+    for (const [title, separator] of [
+      ['Participants of spring', ','],
+      ['Participants of spring', ';'],
+      ['Participants of spring, Berlin', '\t'],
+    ] as const) {
+      const file = `${title}\n\nparticipant_code${separator}site_code\nT-1${separator}BER\n`;
+      const answer = await sendFile(http, study.id, file);
+      expect([answer.status, answer.body['code']]).to.deep.equal([400, 'HEADER_INVALID']);
+      expect(answer.body['detail']).to.match(/Row 3 looks like the header: the rows above it have to go\./);
+    }
   });
 
   it('a quoted line break is within its row, an empty line is a row without a participant', async () => {
