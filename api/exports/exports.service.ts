@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { nowIso } from '../../db/client/clock.js';
 import { datasetOf } from '../../db/exports/datasets.js';
-import { metricsOf } from '../../db/exports/statement.js';
+import { MAX_SHEET_ROWS } from '../../db/exports/sheet.js';
+import { countRows, metricsOf } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
 import { MAX_METRICS, isTooWide } from '../../db/exports/wide.js';
 import { contentTypes, writeExport } from '../../db/exports/write.js';
@@ -25,6 +26,7 @@ import { requireExportQuota } from '../identity/quotas.js';
 import { getStudyOrThrow } from '../studies/studies.service.js';
 import { streamAsCaller } from './streamed.js';
 import { ensurePseudonymKey } from '../../db/exports/pseudonyms.queries.js';
+import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
 export interface ExportOptions {
@@ -38,8 +40,8 @@ export interface ExportOptions {
 /**
  * Runs a requested export: streams the file under the caller's own rights, or starts it in the background. Either way
  * the request is an audit record, committed before the first row is sent.
- * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide; 404; 422 no study; 429
- * QUOTA_EXCEEDED
+ * @throws 400 two studies, from after to, a dataset that cannot be de-identified or made wide, or has more rows than a
+ * sheet; 404; 422 no study; 429 QUOTA_EXCEEDED
  */
 export async function exportData(
   asked: ExportOptions,
@@ -61,13 +63,7 @@ export async function exportData(
     (row) => authorizeUser(exporterAccess, row, request.study_id),
     async ({ tx, audit }) => {
       const found = await getStudyOrThrow(tx, request.study_id);
-      // Checked now, not in the middle of the answer.
-      if (request.layout === 'wide' && isTooWide(await metricsOf(tx, request)))
-        throw broken(
-          'layout',
-          'TOO_MANY_COLUMNS',
-          `cannot be wide: there are more than ${MAX_METRICS} metrics and tasks`,
-        );
+      await requireFitting(tx, format, request);
       if (background)
         await requireExportQuota(tx, asked.services.settings, { userId: actor.id, studyId: request.study_id });
       if (request.deidentify) await ensurePseudonymKey(tx, request.study_id);
@@ -111,6 +107,21 @@ export async function exportData(
     'Content-Type': contentTypes[format],
     'Content-Disposition': attachment(exportFileName(study.study_code, request), format, about.exported_at, id),
   });
+}
+
+/**
+ * What the format can hold, checked now, not in the middle of the answer.
+ * @throws 400 TOO_MANY_COLUMNS, TOO_MANY_ROWS
+ */
+async function requireFitting(tx: Tx, format: ExportFormat, request: ExportRequest): Promise<void> {
+  if (request.layout === 'wide' && isTooWide(await metricsOf(tx, request)))
+    throw broken('layout', 'TOO_MANY_COLUMNS', `cannot be wide: there are more than ${MAX_METRICS} metrics and tasks`);
+  if (format === 'xlsx' && (await countRows(tx, request)) > MAX_SHEET_ROWS)
+    throw broken(
+      'dataset',
+      'TOO_MANY_ROWS',
+      `does not fit a workbook: a sheet holds ${MAX_SHEET_ROWS} rows, and there are more`,
+    );
 }
 
 function requestOf(

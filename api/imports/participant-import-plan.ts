@@ -162,7 +162,7 @@ class Portion {
       ...(known ? erasedFaults(fields, known) : this.file.closed ? [studyClosed] : []),
       ...this.siteFaults(fields.site_code, known),
       ...this.externalFaults(fields.external_id, code),
-      ...this.birthFaults(fields.date_of_birth),
+      ...(faults.some(({ field }) => field === 'date_of_birth') ? [] : this.birthFaults(fields.date_of_birth)),
     ];
     if (all.length > 0) return this.refuse(row, all);
     this.take(planned, known);

@@ -25,6 +25,8 @@ export interface Dataset {
    * A select of many rows for each row of `from`. Its columns are those of `r`, and come last.
    */
   each?: string;
+  /** With `each`: the number of its rows. */
+  eachTotal?: string;
   study: string;
   /** The date that `from` and `to` filter: an expression of type date, in UTC. */
   date: string;

@@ -201,7 +201,7 @@ export const datasets = {
   raw_trials: {
     // A row has up to a thousand trials: too large to sort. Each row looks up its session, which keeps the order.
     from: `(select ${shownSession('t0')} as of_session, t0.started_at, c.task, c.chunk, c.trial_index, c.rt, c.correct,
-      c.at, c.data, c.practice, c.study_id, p0.id as of_participant, t0.visit_id
+      c.at, c.data, c.practice, c.trials, c.study_id, p0.id as of_participant, t0.visit_id
       from raw_trial_chunks c join assessment_sessions t0 on t0.id = c.session_id
         join participants p0 on p0.id = t0.participant_id where c.study_id = :study order by c.session_id, c.task,
         c.chunk) t
@@ -209,6 +209,7 @@ export const datasets = {
         left join lateral (select * from sites where id = p.site_id offset 0) st on true`,
     each: `select unnest(t.trial_index) as trial_index, unnest(t.rt) as rt, unnest(t.correct) as correct,
       unnest(t.at) as at, jsonb_array_elements(t.data) as data, unnest(t.practice) as practice`,
+    eachTotal: 't.trials',
     study: 't.study_id',
     date: utcDate('t.started_at'),
     order: '',

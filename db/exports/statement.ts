@@ -91,15 +91,14 @@ function bundledSql(
 /** Matches an expression of a row `r`, which differs among the rows of one value; others are computed once. */
 const OWN = /\br\./;
 
-/** The number of rows, for the progress of a long export. */
+/** The number of rows: for the progress of a long export, and of a sheet, which has a limit. */
 export async function countRows(tx: Tx, request: ExportRequest): Promise<number> {
   const dataset = await shapeOf(tx, request);
   const { dataset: _dataset, ...filters } = request;
   const [counted] = await query<{ n: number }>(
     tx,
-    `select count(*) as n from ${fromSql(dataset, filters.study_id)}
-      ${dataset.each ? `cross join lateral (${dataset.each}) r` : ''}
-      where ${conditions(dataset, filters).join(' and ')}`,
+    `select ${dataset.eachTotal ? `coalesce(sum(${dataset.eachTotal}), 0)` : 'count(*)'} as n
+      from ${fromSql(dataset, filters.study_id)} where ${conditions(dataset, filters).join(' and ')}`,
   );
   return counted!.n;
 }

@@ -228,6 +228,25 @@ export async function calendarFacts(
   };
 }
 
+/**
+ * Each of a participant's visits once, by target date: its live row; if all are closed, the last closed one. A schedule
+ * that was changed often has many rows of a visit.
+ */
+export async function calendarVisits(tx: Tx, participantId: string): Promise<VisitRecord[]> {
+  const newest = tx('scheduled_visits')
+    .where({ participant_id: participantId })
+    .distinctOn('visit_key')
+    .orderBy('visit_key')
+    .orderByRaw(`case status when 'superseded' then 2 when 'cancelled' then 1 else 0 end, updated_at desc, id`)
+    .select('id');
+  return tx(FROM)
+    .join('participants as p', 'p.id', 'v.participant_id')
+    .joinRaw(CALENDAR)
+    .whereIn('v.id', newest)
+    .orderBy(['v.target_date', 'v.id'])
+    .select(tx.raw(COLUMNS)) as Promise<VisitRecord[]>;
+}
+
 export async function visitById(tx: Tx, id: string, lock = false): Promise<VisitRecord | undefined> {
   const found = tx(FROM).join('participants as p', 'p.id', 'v.participant_id').joinRaw(CALENDAR).where('v.id', id);
   if (lock) void found.forUpdate('v');

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { Http, unique } from '../support/http.js';
+import { Http, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { enterAsCaregiver, enterPortal } from '../support/portal.js';
-import { Site } from '../assessment/stage.js';
+import { DAY_MS, Site, day } from '../assessment/stage.js';
 
 interface Feed {
   id: string;
@@ -77,6 +77,30 @@ describe('Calendar feeds', () => {
     expect((await read(second.url)).status).to.equal(404);
     for (const token of ['x', `${first.id}.x`, second.url.split('token=')[1]!.replace(second.id, first.id)])
       expect((await new Http(site.http.base).get(`/api/calendar/visits.ics?token=${token}`)).status).to.equal(404);
+  });
+
+  it('have each visit once, on its present day, however many there are and however often they were moved', async () => {
+    const study = await newStudy(site.http, {
+      consent_mode: 'external',
+      config: {
+        scheduling_mode: 'edc',
+        enrollment_date_policy: { sources: [{ type: 'manual_entry' }], validation: { cannot_be_future: false } },
+      },
+    });
+    const today = Date.parse(day());
+    const later = (days: number) => new Date(today + days * DAY_MS).toISOString().slice(0, 10);
+    const repeating = { count: 260, every_days: 1 };
+    const diary = { event_oid: 'DIARY', name: 'Diary', target_day: 1, repeating };
+    await site.http.expect(201, 'POST', `/api/studies/${study.id}/event-definitions`, diary);
+    const who = await newParticipant(site.http, study.id);
+    const anchor = `/api/studies/${study.id}/participants/${who.id}/anchor-date`;
+    await site.http.expect(200, 'POST', anchor, { enrollment_date: later(1) });
+    await site.http.expect(200, 'POST', `${anchor}/override`, { new_enrollment_date: later(2), reason: 'a day later' });
+    const { text } = await site.http.get(`/api/participants/${who.id}/visits.ics`);
+    const seen = [...text.matchAll(/^DTSTART;VALUE=DATE:(\d+)/gm)].map(([, date]) => date);
+    const planned = Array.from({ length: repeating.count }, (_, i) => later(3 + i).replaceAll('-', ''));
+    expect(seen).to.deep.equal(planned);
+    expect(text).not.to.include('CANCELLED');
   });
 
   it('of a participant who has withdrawn cancel what was still to be done', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
 import { datasetNames } from '../../db/exports/datasets.js';
+import { Site, trials } from '../assessment/stage.js';
 import { admin, newStudy } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -46,6 +47,31 @@ describe('An export that cannot be', function suite() {
       [study],
     );
     expect(kept).to.deep.equal({ exports: 0, records: 0 });
+  });
+
+  it('as a workbook is refused before it begins where a sheet has too few rows', async () => {
+    const site = await Site.open();
+    const id = await site.session();
+    await site.submit(id, { task_summaries: { stroop: { accuracy: 1 } }, raw_trials: trials('stroop', 2) });
+    await database.query(
+      `insert into raw_trial_chunks (session_id, task, chunk, study_id, trials, trial_index, rt, correct, at)
+       select session_id, task, 1, study_id, n, array_fill(0, array[n]), array_fill(0.0::double precision, array[n]),
+         array_fill(true, array[n]), array_fill(now(), array[n]) from raw_trial_chunks, (select 1048574 as n) x
+       where session_id = $1`,
+      [id],
+    );
+    const ask = (mode: string, more: Record<string, unknown> = {}) =>
+      http.post('/api/exports/xlsx', { study_id: site.study.id, dataset: 'raw_trials', mode, ...more });
+    for (const mode of ['background', 'stream']) {
+      const { status, body } = await ask(mode);
+      expect([status, body.errors?.map(({ path, code }) => [path, code])]).to.deep.equal([
+        400,
+        [['dataset', 'TOO_MANY_ROWS']],
+      ]);
+    }
+    expect((await ask('stream', { participant_ids: [randomUUID()] })).status).to.equal(200);
+    await database.query('delete from raw_trial_chunks where session_id = $1 and chunk = 1', [id]);
+    expect((await ask('stream')).status).to.equal(200);
   });
 
   it('in the background has failed, and says why, at the first refusal of the database that a repetition cannot fix', async () => {

@@ -46,6 +46,29 @@ describe('A file of participants', () => {
     expect((await people(study))[0]).to.include('+49 30 123456');
   });
 
+  it('of rows that failed may fail again: it has the reasons of the last time alone, and no warning of them', async () => {
+    const study = await newStudy(http);
+    let file = 'participant_code,site_code\nP-1,NOWHERE\n';
+    for (const [place, next] of [
+      ['NOWHERE', 'NEITHER'],
+      ['NEITHER', 'NOR HERE'],
+      ['NOR HERE', ''],
+    ] as const) {
+      const { status, text } = await sendFile(http, study.id, file, '?answer=failed_rows');
+      expect([status, text.split('\n').slice(0, 2)]).to.deep.equal([
+        200,
+        [
+          'participant_code,site_code,import_row,import_field,import_code,import_message',
+          `P-1,${place},2,site_code,UNKNOWN_SITE,site_code is not a site of the study`,
+        ],
+      ]);
+      file = text.replace(place, next);
+    }
+    const result = await imported(http, study.id, file);
+    expect(result).to.include({ imported_count: 1, error_count: 0 });
+    expect(result.warnings).to.deep.equal([]);
+  });
+
   it('in windows-1252 has its own signs, not only those that ISO 8859-1 has too', async () => {
     const study = await newStudy(http);
     const bytes = Buffer.from('participant_code,arm\nP-\x8a\x9e,\x8030 \x96 it\x92s \xe9\n', 'latin1');

@@ -192,15 +192,24 @@ describe('Importing participants from CSV', () => {
   it('a date of birth that lies ahead is an error of its row', async () => {
     const result = await imported(http, study.id, 'participant_code,date_of_birth\nP-1,2999-01-01\nP-2,1950-01-01\n');
     expect(faults(result)).to.deep.equal([[2, 'date_of_birth', 'IN_FUTURE']]);
+    const unread = await imported(http, study.id, 'participant_code,date_of_birth\nP-3,31.01.1960\n');
+    expect(unread.errors.map(({ code, others }) => [code, others])).to.deep.equal([['FORMAT', undefined]]);
     expect((await participants()).map((p) => [p.participant_code, p.date_of_birth])).to.deep.equal([
       ['P-2', '1950-01-01'],
     ]);
   });
 
   it('a title above the header is named as what it is', async () => {
-    const answer = await sendFile(http, study.id, 'Participants of spring\n\nparticipant_code,site_code\nT-1,BER\n');
-    expect([answer.status, answer.body['code']]).to.deep.equal([400, 'HEADER_INVALID']);
-    expect(answer.body['detail']).to.match(/Row 3 looks like the header: the rows above it have to go\./);
+    for (const [title, separator] of [
+      ['Participants of spring', ','],
+      ['Participants of spring', ';'],
+      ['Participants of spring, Berlin', '\t'],
+    ] as const) {
+      const file = `${title}\n\nparticipant_code${separator}site_code\nT-1${separator}BER\n`;
+      const answer = await sendFile(http, study.id, file);
+      expect([answer.status, answer.body['code']]).to.deep.equal([400, 'HEADER_INVALID']);
+      expect(answer.body['detail']).to.match(/Row 3 looks like the header: the rows above it have to go\./);
+    }
   });
 
   it('a quoted line break is within its row, an empty line is a row without a participant', async () => {

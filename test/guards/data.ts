@@ -64,6 +64,14 @@ export const dataGuards: readonly Guard[] = [
     title: 'a time zone of a document that the database does not know is refused by its place',
   },
   {
+    refuses: 'a workbook of more rows than a sheet has',
+    file: 'api/exports/exports.service.ts',
+    text: '(await countRows(tx, request)) > MAX_SHEET_ROWS',
+    without: '(await countRows(tx, request)) < 0 * MAX_SHEET_ROWS',
+    test: 'test/data/export-refused.test.ts',
+    title: 'as a workbook is refused before it begins where a sheet has too few rows',
+  },
+  {
     refuses: 'an active session’s id for who may not start sessions',
     file: 'api/assessment/sessions/sessions.service.ts',
     text: `id: session.status === 'active' && !sessionCallers.roles.includes(actor.role) ? null : session.id,`,

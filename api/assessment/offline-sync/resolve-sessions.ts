@@ -76,10 +76,11 @@ export async function resolveSessions(
   );
   const hasIt =
     (input: ResponseGiven) =>
-    ({ id }: SessionFacts): boolean => {
-      const known = tasks.get(id)?.get(input.task);
-      return known?.local_id === input.id && known.content_hash === input.content.hash;
-    };
+    ({ id }: SessionFacts): boolean =>
+      // By its values: results of a module are under its name.
+      [...(tasks.get(id)?.values() ?? [])].some(
+        (known) => known.local_id === input.id && known.content_hash === input.content.hash,
+      );
   const having = (input: ResponseGiven) =>
     holders.answered
       .flatMap((id) => byId.get(id) ?? [])

@@ -8,12 +8,13 @@ import { writtenContent } from '../../../db/assessment/offline-conflicts.queries
 import { parseInSlices } from '../../http/body/json-slices.js';
 import { textOfPieces } from '../../http/body/json.js';
 import { jsonTexts } from '../../util/json-texts.js';
-import { readTask, taskRows } from '../sessions/sessions-content.js';
+import { ofModule, readTask, taskRows } from '../sessions/sessions-content.js';
 import type { SubmittedTrial, TaskContent } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SessionFacts } from './references.js';
 import type { Tx } from '../../../db/client/database.js';
 import { inTurns } from '../../util/in-turns.js';
+import type { KnownModules } from '../../../workflows/domain/assessment/submission.js';
 import { isLong } from '../../../workflows/domain/util/length.js';
 
 /** A response as stored in a conflict. */
@@ -21,8 +22,12 @@ export interface KeptResponse {
   id: string;
   sessionId: string;
   task: string;
+  /** The module that it names. */
+  moduleId?: string;
+  /** The task as it was sent, if `task` is the name of its module. */
+  sentTask?: string;
   summary: Record<string, number>;
-  trials: SubmittedTrial[];
+  trials: readonly SubmittedTrial[];
 }
 
 /**
@@ -38,11 +43,7 @@ export async function writeKept(
   if (responses.length === 0) return;
   const modules = await modulesOf(tx, session);
   const contents: { response: KeptResponse; content: TaskContent }[] = [];
-  for (const response of responses)
-    contents.push({
-      response,
-      content: await inTurns(readTask(response.task, response.summary, response.trials)),
-    });
+  for (const response of responses) contents.push({ response, content: await keptContent(response, modules) });
   const first = new Map<string, string>();
   for (const { content } of contents) if (!first.has(content.task)) first.set(content.task, content.hash);
   const written = [...first.keys()].map((task) => contents.find(({ content }) => content.task === task)!);
@@ -76,13 +77,21 @@ export async function writeKept(
       resolution: 'server_wins',
       local_id: response.id,
       session_id: session.id,
-      task: response.task,
+      task: content.task,
       message: 'the session has other values for this task',
       local_content: texts[i]!,
       server_content: null,
       content_hash: hashOf([session.id, response.task, content.hash]),
     })),
   );
+}
+
+/** The results as they came, under the name of their module, if the session's battery has it. */
+async function keptContent(response: KeptResponse, modules: KnownModules | null): Promise<TaskContent> {
+  const { task, sentTask = task, moduleId, summary, trials } = response;
+  const content = await inTurns(readTask(sentTask, summary, trials));
+  const placed = moduleId === undefined ? content : ofModule(content, moduleId, modules);
+  return 'code' in placed ? { ...content, task } : placed;
 }
 
 /**

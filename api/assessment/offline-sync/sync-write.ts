@@ -17,7 +17,9 @@ import type { SessionWrite } from '../../../workflows/domain/assessment/sync.js'
 import { jsonTexts } from '../../util/json-texts.js';
 import { sequentialWrites } from './sequential-writes.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
+import type { KeptResponse } from './sync-conflicts-results.js';
 import { taskRows } from '../sessions/sessions-content.js';
+import type { TaskContent } from '../sessions/sessions-content.js';
 import type { ItemDecisionInput } from './sync-decide.js';
 import { rejection } from './sync-items.js';
 import type { ItemResult, ItemNotice, ResponseGiven } from './sync-items.js';
@@ -244,8 +246,7 @@ function conflictRows({ item, decision, session, offline, refused, content }: De
       local_content: { ...row.local_content, responses: [response] },
     }));
   }
-  const response =
-    item.kind === 'response' ? { ...contentOfResponse(item.given), ...(content && { task: content.task }) } : null;
+  const response = item.kind === 'response' ? contentOfResponse(item.given, content) : null;
   return decision.conflicts.map((conflict) => ({
     study_id: session.study_id,
     participant_id: session.participant_id,
@@ -256,17 +257,22 @@ function conflictRows({ item, decision, session, offline, refused, content }: De
     session_id: session.id,
     task: response?.task ?? null,
     message: conflict.message,
-    local_content: response ?? sessionContent(offline!),
+    local_content: response ? { ...response } : sessionContent(offline!),
     server_content: conflict.server_content,
     content_hash:
       item.kind === 'response' ? hashOf([session.id, item.given.task, item.given.content.hash]) : offline!.content_hash,
   }));
 }
 
-const contentOfResponse = ({ id, sessionId, task, content }: ResponseGiven) => ({
+/** @param placed under the name of its module, if its session is known */
+const contentOfResponse = (
+  { id, sessionId, task, moduleId, content }: ResponseGiven,
+  placed: TaskContent = content,
+): KeptResponse => ({
   id,
   sessionId,
-  task,
+  task: placed.task,
+  ...(moduleId !== null && { moduleId, ...(placed.task !== task && { sentTask: task }) }),
   summary: content.summary,
   trials: content.trials,
 });

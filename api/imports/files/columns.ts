@@ -35,12 +35,18 @@ export interface HeaderPlace {
 /** Exports of a whole capture project are wide; more columns are none of participants. */
 export const MAX_COLUMNS = 2_000;
 
+/** The columns that a file of failed rows has behind those that were sent. */
+export const reasonColumns = ['import_row', 'import_field', 'import_code', 'import_message'] as const;
+
 /** Ignores case, blanks, underscores and hyphens. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 const byName = new Map(importColumns.map((column) => [plain(column), column]));
 const byAlias = new Map(
   importColumns.flatMap((column) => ALIASES[column].map((name) => [plain(name), column] as const)),
 );
+
+const reasons = new Set<string>(reasonColumns.map(plain));
+export const isReason = (name: string): boolean => reasons.has(plain(name));
 
 /**
  * Identifies the columns of a file. An alternative name counts only if the column's own is missing; unknown columns are
@@ -70,7 +76,7 @@ export function readHeader(cells: readonly string[], place: HeaderPlace): Header
   return {
     columns,
     unknown: cells
-      .filter((cell, i) => columns[i] === undefined && cell.trim() !== '')
+      .filter((cell, i) => columns[i] === undefined && cell.trim() !== '' && !isReason(cell))
       .map((cell) => cell.trim().slice(0, 64)),
   };
 }

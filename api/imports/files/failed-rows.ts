@@ -1,9 +1,9 @@
 import { stringify } from 'csv-stringify/sync';
 import { csvText } from '../../../db/exports/formula-text.js';
 import type { ImportPlan } from '../participant-import-plan.js';
+import { isReason, reasonColumns } from './columns.js';
 import type { ReadRow } from './rows.js';
 
-const REASONS = ['import_row', 'import_field', 'import_code', 'import_message'];
 // Cells come from a third party: none may run as a formula in the reader's spreadsheet.
 const csv = (lines: string[][]): string => stringify(lines.map((cells) => cells.map(csvText)));
 
@@ -13,29 +13,27 @@ const csv = (lines: string[][]): string => stringify(lines.map((cells) => cells.
  */
 export class FailedRows {
   private readonly pieces: string[] = [];
+  /** The columns that are given back: of a file of failed rows, without the reasons of the last time. */
+  private readonly columns: readonly number[];
 
   /** @param headerCells the file's header, unchanged */
-  constructor(private readonly headerCells: readonly string[]) {
-    this.pieces.push(csv([[...headerCells, ...REASONS]]));
+  constructor(headerCells: readonly string[]) {
+    this.columns = headerCells.flatMap((name, i) => (isReason(name) ? [] : [i]));
+    this.pieces.push(csv([[...this.columns.map((i) => headerCells[i]!), ...reasonColumns]]));
   }
 
   /** Adds the failed rows of a portion of the file. */
   add(rows: readonly ReadRow[], { errors }: Pick<ImportPlan, 'errors'>): void {
     if (errors.length === 0) return;
     const byRow = new Map(errors.map((error) => [error.row, error]));
-    const width = this.headerCells.length;
     this.pieces.push(
       csv(
         rows.flatMap((row) => {
           const error = byRow.get(row.row);
           if (!error) return [];
-          const cells = [...row.cells, ...Array<string>(Math.max(0, width - row.cells.length)).fill('')].slice(
-            0,
-            width,
-          );
           return [
             [
-              ...cells,
+              ...this.columns.map((i) => row.cells[i] ?? ''),
               String(error.row),
               error.field ?? '',
               error.code,

@@ -74,7 +74,8 @@ async function headerOf(sheet: Sheet, row: number, cells: readonly string[]): Pr
 async function titleAbove(sheet: Sheet, first: number): Promise<string[]> {
   let searched = 0;
   for await (const { row, cells } of sheet.rows()) {
-    if (row > first && hasParticipantCode(cells))
+    // The title may have another sign than the rows below are divided by.
+    if (row > first && hasParticipantCode(cells.flatMap((cell) => cell.split(/[,;\t]/))))
       return [`Row ${row} looks like the header: the rows above it have to go.`];
     if ((searched += 1) > SEARCHED) break;
   }

@@ -1,4 +1,5 @@
 import { hashOf } from '../../audit/hashing.js';
+import { BATTERY_KEYS, KEYS_OF_USERS } from './batteries.js';
 import { eventContent, SETTLED_COLUMNS, signatureContent } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { EXPORTED_STUDY_COLUMNS, ofTarget } from './tables.js';
@@ -64,6 +65,7 @@ export function contentHash({ study, tables }: StudyDocument): string {
   return hashOf(content);
 }
 
+const NONE: ReadonlyMap<unknown, string> = new Map();
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
@@ -76,9 +78,9 @@ function asInEveryCopy(value: unknown, batteries: ReadonlyMap<unknown, string>, 
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      key === 'battery_id' || (table === 'batteries' && key === 'id')
+      BATTERY_KEYS.has(key) || (table === 'batteries' && key === 'id')
         ? (batteries.get(item) ?? item)
-        : asInEveryCopy(item, batteries, ''),
+        : asInEveryCopy(item, KEYS_OF_USERS.has(key) ? NONE : batteries, ''),
     ]),
   );
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { visitKey } from '../../audit/hashing.js';
+import { BATTERY_KEYS, KEYS_OF_USERS } from './batteries.js';
 import type { StudyDocument } from './document.js';
 
 type Row = Record<string, unknown>;
@@ -135,9 +136,11 @@ export class NewIds {
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) => [
         key,
-        key === 'battery_id' && typeof item === 'number'
+        BATTERY_KEYS.has(key) && typeof item === 'number'
           ? (this.batteries.get(item) ?? (this.unknown.has(item) ? null : item))
-          : this.withBatteries(item),
+          : KEYS_OF_USERS.has(key)
+            ? item
+            : this.withBatteries(item),
       ]),
     );
   }
