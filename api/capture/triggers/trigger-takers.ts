@@ -48,8 +48,8 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
 type Takers = { takers: TriggerTaker[]; sender?: undefined } | { takers: []; sender: Allowance };
 
 /**
- * The studies that take the trigger: those of the cache, or of the database if none of the cache signed it. @throws 401,
- * 429 by address, 503
+ * The studies that take the trigger: those of the cache, or of the database if none of the cache signed it.
+ * @throws 401, 429 by address, 503
  */
 export async function takersOf(services: Dependencies, request: TriggerRequest): Promise<Takers> {
   const { signed } = signedFor(services, request, cacheOf(services).takers.get(request.projectId) ?? []);
