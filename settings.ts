@@ -69,6 +69,7 @@ const vapidKey = (group: string, doc: string): Definition<string | undefined> =>
   parse: (raw) => {
     if (raw !== undefined && !/^[A-Za-z0-9_-]{43}=?$/.test(raw))
       throw new Error('must be 32 bytes, written as base64url');
+    if (raw !== undefined && !isKeyOfCurve(raw)) throw new Error('is no private key of the curve P-256');
     return raw;
   },
 });
@@ -113,9 +114,14 @@ const count = (group: string, doc: string, fallback: number) => number(group, do
 const perMinute = (doc: string) => number('Limits', doc, 0);
 /** About a millisecond, or a tenth of a second for days: shorter than anybody waits for. */
 const SHORTEST = { SECONDS: 0.001, MINUTES: 0.0001, HOURS: 0.000001, DAYS: 0.000001 } as const;
+/** A hundred years: what ends later has no date any more. */
+const LONGEST = { SECONDS: 3_155_760_000, MINUTES: 52_596_000, HOURS: 876_600, DAYS: 36_525 } as const;
 /** Durations: any fraction above zero. */
 const duration = (unit: keyof typeof SHORTEST, doc: string, fallback: number) =>
-  number('Durations', doc, fallback, { min: SHORTEST[unit] });
+  number('Durations', doc, fallback, { min: SHORTEST[unit], max: LONGEST[unit] });
+/** What a timer of the runtime waits for: 24 days at most, a longer one would end at once. */
+const wait = (doc: string, fallback: number) =>
+  number('Durations', doc, fallback, { min: SHORTEST.SECONDS, max: 2_147_483 });
 const port = (doc: string, fallback: number): Definition<number | 'auto'> => ({
   group: 'Ports',
   doc,
@@ -167,10 +173,7 @@ const cidrs = (group: string, doc: string): Definition<string[] | undefined> => 
   doc,
   fallback: undefined,
   parse: (raw) => {
-    const entries = raw
-      ?.split(',')
-      .map((s) => s.trim())
-      .filter(Boolean);
+    const entries = list(group, doc).parse(raw);
     const wrong = entries?.filter((entry) => !isCidr(entry)) ?? [];
     if (wrong.length > 0) throw new Error(`has values that are neither an address nor a CIDR: ${wrong.join(', ')}`);
     return entries;
@@ -189,11 +192,15 @@ const list = (group: string, doc: string): Definition<string[] | undefined> => (
   group,
   doc,
   fallback: undefined,
-  parse: (raw) =>
-    raw
+  parse: (raw) => {
+    const named = raw
       ?.split(',')
       .map((s) => s.trim())
-      .filter(Boolean),
+      .filter(Boolean);
+    // Otherwise a comma that was left would mean nobody: no second factor, or no trigger.
+    if (named?.length === 0) throw new Error(`names nothing: "${raw}"`);
+    return named;
+  },
 });
 
 /** A text of a form. The fault does not repeat the value: an address may hold a password. */
@@ -329,10 +336,11 @@ export const settingDefinitions = {
     'Temporal Web UI that links point to, when it is not the embedded one',
   ),
   TEMPORAL_CLI: optional('Servers of your own', 'the temporal command to use instead of looking for one'),
-  TEMPORAL_RETENTION_DAYS: count(
+  TEMPORAL_RETENTION_DAYS: number(
     'Servers of your own',
     'how long the embedded Temporal server keeps closed histories',
     90,
+    { min: 1, max: 36_500, integer: true },
   ),
   REDIS_URL: server(['redis', 'rediss'], 'shares the rate limits instead of PostgreSQL'),
   SMTP_URL: server(['smtp', 'smtps'], 'mail server; set: no mail catcher is started'),
@@ -412,13 +420,9 @@ export const settingDefinitions = {
   PUSH_RETRY_MAX_DAYS: duration('DAYS', 'how long a push is repeated', 7),
   EVENT_RETRY_INITIAL_SECONDS: duration('SECONDS', 'first wait before an event delivery is repeated', 5),
   EVENT_RETRY_MAX_DAYS: duration('DAYS', 'how long an event delivery is repeated', 3),
-  EVENT_TIMEOUT_SECONDS: duration('SECONDS', 'how long a subscriber may take to answer', 10),
+  EVENT_TIMEOUT_SECONDS: wait('how long a subscriber may take to answer', 10),
   EVENT_SECRET_OVERLAP_HOURS: duration('HOURS', 'how long a replaced signing secret signs along with the new one', 24),
-  FAILING_WORKFLOWS_INTERVAL_SECONDS: duration(
-    'SECONDS',
-    'how often workers look for workflows whose task fails again and again',
-    60,
-  ),
+  FAILING_WORKFLOWS_INTERVAL_SECONDS: wait('how often workers look for workflows whose task fails again and again', 60),
   VISIT_COUNTS_CHECK_SECONDS: duration(
     'SECONDS',
     'after how long all visits of a study are counted again, and compared with the counts that are kept for reports',
@@ -427,23 +431,17 @@ export const settingDefinitions = {
   AUDIT_CHECKPOINT_SECONDS: duration('SECONDS', 'how often chains that grew are signed', 3600),
   WEBHOOK_DEDUPE_HOURS: duration('HOURS', 'how long the same trigger counts as a duplicate', 24),
   EXPORT_RETENTION_HOURS: duration('HOURS', 'how long a file that was exported in the background is kept', 72),
-  REQUEST_TIMEOUT_SECONDS: duration(
-    'SECONDS',
+  REQUEST_TIMEOUT_SECONDS: wait(
     'how long a request waits for the worker, for what another one has locked, or for a database that does ' +
       'not answer, before 503',
     10,
   ),
-  STATEMENT_TIMEOUT_SECONDS: duration(
-    'SECONDS',
+  STATEMENT_TIMEOUT_SECONDS: wait(
     'how long one statement of a request may take before 503; files in and out, verifications and documents ' +
       'have their own limit',
     60,
   ),
-  REQUEST_ARRIVAL_SECONDS: duration(
-    'SECONDS',
-    'how long a request may take to arrive, its body with it, before 408',
-    120,
-  ),
+  REQUEST_ARRIVAL_SECONDS: wait('how long a request may take to arrive, its body with it, before 408', 120),
 
   RATE_LIMIT_PER_MINUTE: count('Limits', 'requests a minute, by user or address', 60),
   AUTH_RATE_LIMIT_PER_MINUTE: count('Limits', 'login and registration, by address and by account', 10),
@@ -581,6 +579,7 @@ export function readSettings(env: Record<string, string | undefined> = process.e
   for (const [name, definition] of Object.entries(settingDefinitions)) {
     const raw = env[name] === '' ? undefined : env[name];
     try {
+      if (raw?.trim() === '') throw new Error('is blank: leave it empty, or give it a value');
       read[name] = definition.parse(raw);
     } catch (fault) {
       faults.push(`${name} ${(fault as Error).message}`);
@@ -642,6 +641,14 @@ export function encryptionKeyBytes(value: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex');
   const bytes = Buffer.from(value, 'base64');
   return bytes.length === 32 ? bytes : undefined;
+}
+
+function isKeyOfCurve(privateKey: string): boolean {
+  try {
+    return vapidPublicKey(privateKey) !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** The public half of VAPID_PRIVATE_KEY, which a page hands to its browser. */

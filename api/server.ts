@@ -30,7 +30,7 @@ const GRACE_MS = 5_000;
 export async function listen(services: Dependencies, routes: readonly Route[]): Promise<Listening> {
   const { HOST, PORT, REQUEST_ARRIVAL_SECONDS } = services.settings;
   const handler = createApp(services, routes).callback();
-  const arrivalMs = REQUEST_ARRIVAL_SECONDS * 1000;
+  const arrivalMs = Math.ceil(REQUEST_ARRIVAL_SECONDS * 1000);
   const answering = new WeakMap<Duplex, ServerResponse>();
   // A client that sends headers or body a byte at a time can't hold a socket forever.
   const limits = {
@@ -61,7 +61,7 @@ export async function listen(services: Dependencies, routes: readonly Route[]): 
             ? `Port ${PORT} is taken: set PORT to a free one, or to auto.`
             : fault.code === 'EACCES'
               ? `Port ${PORT} may not be used by this account: set PORT to one above 1023, or to auto.`
-              : fault.code === 'EADDRNOTAVAIL'
+              : fault.code === 'EADDRNOTAVAIL' || fault.code === 'ENOTFOUND'
                 ? `HOST ${HOST} is not an address of this machine.`
                 : `The API cannot listen on ${HOST}:${PORT}: ${fault.message}`,
           { cause: fault },

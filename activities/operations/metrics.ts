@@ -104,7 +104,7 @@ export async function serveWorkerMetrics(options: {
       reject(
         new Error(
           `The worker's metrics cannot be served at ${options.host}:${options.port} ` +
-            `(${fault.code ?? fault.message}): set WORKER_METRICS_PORT to a free port, or to auto.`,
+            `(${fault.code ?? fault.message}): set ${settingToMend(fault)}.`,
           { cause: fault },
         ),
       ),
@@ -125,6 +125,11 @@ export async function serveWorkerMetrics(options: {
       }),
   };
 }
+
+const settingToMend = ({ code }: NodeJS.ErrnoException): string =>
+  code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+    ? 'WORKER_METRICS_HOST to an address of this machine'
+    : 'WORKER_METRICS_PORT to a free port, or to auto';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 const mayRead = (request: IncomingMessage, token: string | undefined): boolean =>

@@ -1,7 +1,7 @@
 import { FORMER_PATH } from '../http/conventions/deprecation.js';
 import { listSyncs } from '../../db/capture/datacapture-syncs.queries.js';
 import { inStudy } from '../http/access.js';
-import { accepted, route } from '../http/route.js';
+import { accepted, response, route, withContentTag } from '../http/route.js';
 import * as schema from './datacapture-syncs.schemas.js';
 import { startStudySync, syncReport, syncView } from './datacapture-syncs.service.js';
 
@@ -46,8 +46,8 @@ export const datacaptureSyncRoutes = [
     access: inStudy(),
     transaction: 'read',
     query: schema.SyncPage,
-    responses: { 200: schema.SyncReport },
-    handle: ({ params, query, actor, tx }) => syncReport(tx, actor, params.sync_id, query),
+    responses: { 200: response(schema.SyncReport, { etag: true }) },
+    handle: async ({ params, query, actor, tx }) => withContentTag(await syncReport(tx, actor, params.sync_id, query)),
   }),
   route({
     method: 'GET',

@@ -64,6 +64,7 @@ export async function changeUser(
 ): Promise<UserRow> {
   const before = await getUserOrThrow(tx, id);
   assertIfMatch({ ...before });
+  if (changedFields({ ...before }, { ...change }).length === 0) return before;
   await requireKnown(tx, change);
   const losesAdmin =
     before.role === 'admin' &&

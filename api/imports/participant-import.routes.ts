@@ -7,7 +7,7 @@ import { staff } from '../http/access.js';
 import { requireKnownParts } from '../http/body/upload.js';
 import { problem } from '../http/errors.js';
 import { templateFile } from './files/template.js';
-import { reply, route, response, upload } from '../http/route.js';
+import { reply, route, response, upload, withContentTag } from '../http/route.js';
 import { Type, listOf, paging } from '../http/common.schemas.js';
 import { ImportQuery, ImportResult, ImportStatus, TemplateQuery } from './participant-import.schemas.js';
 import { importFile } from './participant-import.service.js';
@@ -131,14 +131,14 @@ export const participantImportRoutes = [
     summary: 'Get the progress and result of an import',
     access: staff.read,
     transaction: 'read',
-    responses: { 200: ImportStatus },
+    responses: { 200: response(ImportStatus, { etag: true }) },
     description:
       'By the `import_id` that the import was sent with. A long file is `running` until everything of it is ' +
       'there at once.',
     handle: async ({ tx, params }) => {
       const found = await importById(tx, params.study_id, params.import_id);
       if (!found) throw problem('NOT_FOUND', { detail: 'There is no such import.' });
-      return shown(found);
+      return withContentTag(shown(found));
     },
   }),
 ];

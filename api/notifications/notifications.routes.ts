@@ -67,6 +67,7 @@ export const notificationRoutes = [
     query: Type.Object({
       ...paging,
       sort: sorting('due_at', 'created_at', 'sent_at'),
+      study_id: Type.Optional(Uuid),
       participant_id: Type.Optional(Uuid),
       visit_id: Type.Optional(Uuid),
       kind: Type.Optional(text(40)),

@@ -157,7 +157,7 @@ export const factRoutes = [
     query: Type.Object({
       ...paging,
       sort: sorting('created_at', 'form_oid'),
-      form_oid: Type.Optional(text(200)),
+      form_oid: Type.Optional({ ...text(200), 'x-nfc': true }),
       status: Type.Optional(FormStatus),
     }),
     responses: { 200: listOf(FormInstance) },

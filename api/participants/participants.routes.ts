@@ -1,7 +1,7 @@
 import { participantSorts, participantsPage } from '../../db/participants/participants.queries.js';
 import { inStudy, staff } from '../http/access.js';
 import { created, noContent, route } from '../http/route.js';
-import { SoughtCode, Type, listOf, paging, sorting, text } from '../http/common.schemas.js';
+import { SoughtCode, Type, Uuid, listOf, paging, sorting, text } from '../http/common.schemas.js';
 import {
   NewParticipant,
   Participant,
@@ -26,6 +26,7 @@ const filters = Type.Object({
   search: Type.Optional({ ...text(200), 'x-nfc': true }),
   site_code: Type.Optional(SoughtCode),
 });
+const filtersOfAll = Type.Object({ ...filters.properties, study_id: Type.Optional(Uuid) });
 const list = (
   path: '/api/participants' | '/api/studies/{study_id}/participants',
   operationId: string,
@@ -41,7 +42,7 @@ const list = (
     description:
       '`search` is found anywhere in participant_code, external_id or email, taken literally and without regard ' +
       'to case.',
-    query: filters,
+    query: path === '/api/participants' ? filtersOfAll : filters,
     responses: { 200: listOf(Participant) },
     transaction: 'list',
     prefetch: ({ query, studyId }) => [

@@ -19,6 +19,7 @@ import {
   SitesReportQuery,
   SummaryReport,
   TotalsReport,
+  TotalsReportQuery,
   VisitReportQuery,
   VisitsReport,
 } from './reports.schemas.js';
@@ -60,6 +61,7 @@ export const reportRoutes = [
   route({
     ...counts,
     transaction: 'once',
+    query: TotalsReportQuery,
     path: '/api/reports/summary',
     operationId: 'getReportsSummary',
     summary: 'Report a summary across accessible studies',

@@ -26,9 +26,10 @@ export const reportFilters = {
   }),
   to: Type.Optional({ ...IsoDate, description: 'last day, inclusive', 'x-parameter': 'LastDay' }),
   site_code: Type.Optional({ ...SoughtCode, description: 'participants of this site', 'x-parameter': 'SiteCode' }),
-  arm: Type.Optional({ ...text(100, 1), description: 'participants of this arm', 'x-parameter': 'Arm' }),
+  arm: Type.Optional({ ...text(100, 1), 'x-nfc': true, description: 'participants of this arm', 'x-parameter': 'Arm' }),
 };
 export const ReportQuery = Type.Object(reportFilters);
+export const TotalsReportQuery = Type.Object({ ...reportFilters, study_id: Type.Optional(Uuid) });
 export const SitesReportQuery = Type.Object({ ...reportFilters, ...paging });
 const Adherence = named('Adherence', oneOf('early', 'in_window', 'late', 'missed', 'pending', 'cancelled'));
 export const VisitReportQuery = Type.Object({ ...reportFilters, ...paging, adherence: Type.Optional(Adherence) });

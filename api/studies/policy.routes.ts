@@ -154,13 +154,13 @@ export const policyRoutes = [
     description: 'A version of the policy by its number. 404 where there is no such version.',
     access: inStudy(),
     transaction: 'read',
-    responses: { 200: PolicyVersion },
+    responses: { 200: response(PolicyVersion, { etag: true }) },
     handle: async ({ tx, params }) => {
       const found = VERSION.test(params.policy_version)
         ? await policyVersion(tx, params.study_id, Number(params.policy_version))
         : undefined;
       if (!found) throw problem('NOT_FOUND', { detail: 'There is no such policy version.' });
-      return found;
+      return withContentTag(found);
     },
   }),
 ];

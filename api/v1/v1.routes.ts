@@ -120,12 +120,15 @@ export const v1Routes = [
       user_id: Type.Optional(Uuid),
     }),
     responses: { 200: listOf(ApiToken), 404: undefined },
-    handle: ({ tx, actor, query }) =>
-      listApiTokens(tx, actor.isAdmin ? (query.user_id ?? actor.id) : actor.id, {
+    handle: ({ tx, actor, query }) => {
+      const owner = query.user_id?.toLowerCase() ?? actor.id;
+      if (owner !== actor.id && !actor.isAdmin) return { items: [], total: 0 };
+      return listApiTokens(tx, owner, {
         skip: query.skip ?? 0,
         limit: query.limit ?? 50,
         sort: query.sort ?? 'created_at',
-      }),
+      });
+    },
   }),
   route({
     ...tokens,

@@ -15,33 +15,50 @@ export interface Reservation {
  */
 const AUTO = { from: 20_000, to: 32_000 };
 
+/** The address of a port, and the setting that it comes from. */
+export interface Address {
+  host: string;
+  setting: string;
+}
+
 /**
  * Reserves all ports or none.
- * @param hostOf the address of each, or of all @param wanted setting name → number or `auto`
- * @throws StartError naming every taken port with its setting
+ * @param addressOf the address of each, or of all @param wanted setting name → number or `auto`
+ * @throws StartError naming every taken port, and every address that cannot be used, with its setting
  */
 export async function reservePorts<Name extends string>(
-  hostOf: string | ((name: Name) => string),
+  addressOf: string | ((name: Name) => string | Address),
   wanted: Record<Name, number | 'auto'>,
 ): Promise<Record<Name, Reservation>> {
   const held: Partial<Record<Name, Reservation>> = {};
   const faults: string[] = [];
   for (const [name, port] of Object.entries(wanted) as [Name, number | 'auto'][]) {
-    const host = typeof hostOf === 'string' ? hostOf : hostOf(name);
+    const address = typeof addressOf === 'string' ? addressOf : addressOf(name);
+    const { host, setting } = typeof address === 'string' ? { host: address, setting: undefined } : address;
     try {
       held[name] = port === 'auto' ? await reserveAny(host) : await reserve(host, port);
     } catch (fault) {
-      faults.push(faultOf(name, port, host, fault));
+      faults.push(faultOf(name, port, { host, setting }, fault));
     }
   }
   if (faults.length > 0) {
     await Promise.all(Object.values<Reservation | undefined>(held).map((reservation) => reservation?.release()));
-    throw new StartError(faults.join('\n'));
+    throw new StartError([...new Set(faults)].join('\n'));
   }
   return held as Record<Name, Reservation>;
 }
 
-function faultOf(name: string, port: number | 'auto', host: string, fault: unknown): string {
+/** Errors of an address that is not of this machine, or none. */
+const NO_ADDRESS = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL', 'EAFNOSUPPORT'];
+
+function faultOf(
+  name: string,
+  port: number | 'auto',
+  { host, setting }: { host: string; setting: string | undefined },
+  fault: unknown,
+): string {
+  if (setting !== undefined && NO_ADDRESS.includes(errorCode(fault) ?? ''))
+    return `${setting} ${host} is not an address of this machine.`;
   if (errorCode(fault) === 'EADDRINUSE')
     return `Port ${port} on ${host} is taken by another program: set ${name} to another one, or to auto.`;
   if (errorCode(fault) === 'EACCES')

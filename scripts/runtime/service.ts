@@ -8,7 +8,7 @@ import { adminPasswords, keep, keepAdminPassword, type Secrets } from './keys.js
 import { nodePart } from './node-part.js';
 import type { Lock } from './lock.js';
 import type { Part, PartPlan } from './part.js';
-import type { Reservation } from './ports.js';
+import type { Address, Reservation } from './ports.js';
 import { placePostgres } from './postgres/postgres-place.js';
 import { lockOutside } from './postgres/postgres-found.js';
 import { applicationUrl, postgresPart, postgresUrl, prepareCluster } from './postgres/postgres.js';
@@ -54,21 +54,20 @@ export function neededPorts(settings: Settings): Partial<Record<PortName, number
   };
 }
 
-/** The listening address of a port. */
-export function hostOf(name: PortName, settings: Settings): string {
-  switch (name) {
-    case 'PORT':
-      return settings.HOST;
-    case 'POSTGRES_PORT':
-      return settings.POSTGRES_HOST;
-    case 'TEMPORAL_PORT':
-    case 'TEMPORAL_UI_PORT':
-      return settings.TEMPORAL_HOST;
-    case 'MAIL_PORT':
-    case 'MAIL_UI_PORT':
-      return settings.MAIL_HOST;
-  }
-}
+const HOSTS = {
+  PORT: 'HOST',
+  POSTGRES_PORT: 'POSTGRES_HOST',
+  TEMPORAL_PORT: 'TEMPORAL_HOST',
+  TEMPORAL_UI_PORT: 'TEMPORAL_HOST',
+  MAIL_PORT: 'MAIL_HOST',
+  MAIL_UI_PORT: 'MAIL_HOST',
+} as const satisfies Record<PortName, keyof Settings>;
+
+/** The listening address of a port, with its setting. */
+export const addressOf = (name: PortName, settings: Settings): Address => ({
+  host: settings[HOSTS[name]],
+  setting: HOSTS[name],
+});
 
 /** In production an unsent mail would be lost silently: the catcher is never started there. */
 const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undefined && !settings.production;

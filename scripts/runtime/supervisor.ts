@@ -10,9 +10,9 @@ import { reservePorts, type Reservation } from './ports.js';
 import type { Identity } from './processes.js';
 import { removeRunJson, writeRunJson, type RunJson } from './run-json.js';
 import { StartError } from './start-error.js';
-import { hostOf, neededPorts, startService, type NodeInspector, type PortName } from './service.js';
+import { addressOf, neededPorts, startService, type NodeInspector, type PortName } from './service.js';
 import { readyText, say, step } from './terminal.js';
-import { misspeltSettings, usableSettings } from './usable-settings.js';
+import { misspeltSettings, unusablePrograms, usableSettings } from './usable-settings.js';
 
 /** The API first, so that no new requests arrive; then its users; the stores last. */
 const STOP_ORDER: PartName[][] = [['api'], ['worker'], ['temporal', 'mail'], ['postgres']];
@@ -48,6 +48,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
   try {
     for (const warning of misspeltSettings()) say(`warning: ${warning}`);
     const settings = await usableSettings();
+    for (const warning of unusablePrograms(settings)) say(`warning: ${warning}`);
     const dir = openDataDir(settings.DATA_DIR);
     if (settings.AUDIT_CHECKPOINT_DIR !== undefined)
       usableFolder('AUDIT_CHECKPOINT_DIR', resolve(settings.AUDIT_CHECKPOINT_DIR));
@@ -62,7 +63,7 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
     for (const warning of embeddedInProduction(settings)) say(`warning: ${warning}`);
     await checkOwn(settings);
     supervision.ports = await reservePorts<PortName>(
-      (name) => hostOf(name, settings),
+      (name) => addressOf(name, settings),
       neededPorts(settings) as Record<PortName, number | 'auto'>,
     );
     stop.signal.throwIfAborted();

@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { suggestion } from '../../api/http/validation/suggestion.js';
 import { SettingsError, readSettings, settingDefinitions, type Settings } from '../../settings.js';
 
@@ -35,6 +36,16 @@ function read(): { settings: Settings | undefined; faults: string[] } {
   } catch (fault) {
     if (!(fault instanceof SettingsError)) throw fault;
     return { settings: fault.read, faults: [...fault.faults] };
+  }
+}
+
+/** A program that is named and cannot be run, in a sentence: the service runs without it. */
+export function unusablePrograms({ CHROMIUM_PATH }: Pick<Settings, 'CHROMIUM_PATH'>): string[] {
+  try {
+    if (CHROMIUM_PATH !== undefined) accessSync(CHROMIUM_PATH, constants.X_OK);
+    return [];
+  } catch {
+    return [`CHROMIUM_PATH ${CHROMIUM_PATH} is no program that can be run: no report is printed`];
   }
 }
 

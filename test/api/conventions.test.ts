@@ -358,6 +358,22 @@ describe('HTTP conventions', () => {
       field: 'query.verbose',
       rule: 'UNKNOWN_PARAMETER',
     },
+    {
+      title: 'a participant in the query of a list that takes none',
+      method: 'GET',
+      path: () => `/api/studies/${study}/approvals?participant_id=${participant}`,
+      status: 422,
+      field: 'query.participant_id',
+      rule: 'UNKNOWN_PARAMETER',
+    },
+    {
+      title: 'a study in the query of a list that belongs to none',
+      method: 'GET',
+      path: () => `/api/users?study_id=${study}`,
+      status: 422,
+      field: 'query.study_id',
+      rule: 'UNKNOWN_PARAMETER',
+    },
     { title: 'an id that is no uuid', method: 'GET', path: () => '/api/participants/seven', status: 404 },
     { title: 'a broken escape in the path', method: 'GET', path: () => '/api/participants/%E0%A4%A', status: 404 },
     {
@@ -622,6 +638,7 @@ describe('HTTP conventions', () => {
       });
       for (const path of [
         `/api/studies/${study}/config/enrollment-policy`,
+        `/api/studies/${study}/config/enrollment-policy/versions/1`,
         `${participants()}/${participant}/randomization`,
         '/api/templates/longitudinal-cognition',
         `/api/templates/${id}`,
@@ -653,6 +670,16 @@ describe('HTTP conventions', () => {
       expect([made.status, (await put(made.headers.get('etag')!)).status, (await put('"other"')).status]).to.deep.equal(
         [200, 200, 409],
       );
+    });
+    it('refuses an If-Match for what has no tag', async () => {
+      const { id } = await newParticipant(http, study);
+      const feeds = `/api/participants/${id}/calendar-feeds`;
+      const feed = await http.expect(201, 'POST', feeds);
+      const drop = (match: string) => http.delete(`${feeds}/${feed.id}`, { headers: { 'If-Match': match } });
+      const refused = await drop('"other"');
+      expect([refused.status, refused.body.code]).to.deep.equal([409, 'STALE']);
+      expect((await http.expect<{ total: number }>(200, 'GET', feeds)).total).to.equal(1);
+      expect((await drop('*')).status).to.equal(204);
     });
     it('refuses a PATCH and a DELETE under a stale If-Match and takes a fresh one', async () => {
       const tag = (await read()).headers.get('etag') ?? '';

@@ -88,6 +88,21 @@ describe('Identity', () => {
     expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
   });
 
+  it('a change that changes nothing of a user leaves the tag and no record', async () => {
+    const one = await user(http, 'coordinator');
+    const change = (body: object) => http.patch(`/api/users/${one.userId}`, body);
+    const records = async () =>
+      (await http.expect(200, 'GET', `/api/audit?action=user_changed&resource_id=${one.userId}`)).total;
+    const first = await change({ role: 'investigator' });
+    const tag = first.headers.get('etag');
+    const again = [await change({}), await change({ role: 'investigator', status: 'active', study_ids: [] })];
+    expect(again.map(({ status, headers }) => [status, headers.get('etag')])).to.deep.equal([
+      [200, tag],
+      [200, tag],
+    ]);
+    expect(await records()).to.equal(1);
+  });
+
   it('a deactivated user and a changed role count at once, also for tokens already given', async () => {
     const one = await user(http, 'coordinator');
     expect((await one.get('/api/users')).status).to.equal(403);

@@ -153,6 +153,20 @@ describe('Names and codes that people type', function () {
     expect((await http.send('POST', sites, { site_code: decomposed })).status).to.equal(409);
   });
 
+  it('of arms and forms are found, and read by a policy, with composed and decomposed letters', async () => {
+    const [composed, decomposed] = ['Zo\u00eb', 'Zoe\u0308'];
+    const { id } = await newStudy(http);
+    const person = await newParticipant(http, id, { arm: decomposed });
+    await http.expect(201, 'POST', `/api/studies/${id}/participants/${person.id}/forms`, { form_oid: ` ${composed} ` });
+    const given = encodeURIComponent(decomposed);
+    const report = await http.expect(200, 'GET', `/api/reports/studies/${id}/enrollment?arm=${given}`);
+    const forms = `/api/studies/${id}/participants/${person.id}/forms?form_oid=${given}`;
+    expect([report.total, (await http.expect(200, 'GET', forms)).total]).to.deep.equal([1, 1]);
+    const source = { type: 'form_item', form_mapping: { form_oid: `${decomposed} `, item_oid: 'DATE' } };
+    const policy = await http.expect(200, 'POST', `/api/studies/${id}/config/enrollment-policy`, { sources: [source] });
+    expect(JSON.stringify(policy.sources)).to.contain(`"form_oid":"${composed}"`);
+  });
+
   it('are found in any case, whatever the alphabet', async () => {
     const word = unique('').slice(1);
     const named = `Étude Жизнь ${word}`;

@@ -49,14 +49,17 @@ describe('Rate limits', () => {
     const network = `2001:db8:${(address += 1).toString(16)}:9`;
     const statuses = [];
     for (let i = 1; i <= 7; i += 1) {
-      const { status } = await fetch(`${one.url}/api/webhooks/datacapture/det`, {
+      const { status, headers } = await fetch(`${one.url}/api/webhooks/datacapture/det`, {
         method: 'POST',
         headers: { 'X-Forwarded-For': `${network}::${i}` },
         body: new URLSearchParams({ project_id: unique('nobody'), record: '1', instrument: 'enroll' }),
       });
-      statuses.push(status);
+      statuses.push([status, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]);
     }
-    expect(statuses).to.deep.equal([...Array<number>(6).fill(200), 429]);
+    expect(statuses).to.deep.equal([
+      ...Array.from({ length: 6 }, (_, i) => [200, '6', String(5 - i)]),
+      [429, '6', '0'],
+    ]);
   });
 
   it('count the addresses of an IPv6 network as one caller', async () => {

@@ -154,6 +154,8 @@ describe('/api/v1', () => {
       expect((await stranger.get(`/api/v1/tokens/${minted.id}`)).status).to.equal(404);
       expect((await stranger.delete(`/api/v1/tokens/${minted.id}`)).status).to.equal(404);
       expect((await stranger.expect(200, 'GET', `/api/v1/tokens?user_id=${researcher.userId}`)).total).to.equal(0);
+      const asked = await researcher.expect(200, 'GET', `/api/v1/tokens?user_id=${stranger.userId}`);
+      expect(asked.total, 'not their own instead').to.equal(0);
       expect((await root.delete(`/api/v1/tokens/${minted.id}`)).status).to.equal(204);
       expect((await bearer(minted).get('/api/v1/studies')).status).to.equal(401);
     });

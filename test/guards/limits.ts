@@ -169,4 +169,28 @@ export const limitGuards: readonly Guard[] = [
     test: MISUSE,
     title: 'subscriptions of a study are so many',
   },
+  {
+    refuses: 'a participant in the query of a list that would answer for all',
+    file: 'api/http/validation/query.ts',
+    text: `...(isPortal ? ['participant_id'] : [])`,
+    without: `'participant_id'`,
+    test: 'test/api/conventions.test.ts',
+    title: 'a participant in the query of a list that takes none: 422',
+  },
+  {
+    refuses: 'a study in the query of a list that would answer for all',
+    file: 'api/http/validation/query.ts',
+    text: `token === false || studyContext !== 'none'`,
+    without: `token !== 'scoped'`,
+    test: 'test/api/conventions.test.ts',
+    title: 'a study in the query of a list that belongs to none: 422',
+  },
+  {
+    refuses: 'a change under the tag of what has none',
+    file: 'api/http/middleware/handle.ts',
+    text: `if (!isMatched && ['PATCH', 'PUT', 'DELETE'].includes(route.method)) refuseTag(ctx);`,
+    without: `if (isMatched && route.path === '') refuseTag(ctx);`,
+    test: 'test/api/conventions.test.ts',
+    title: 'refuses an If-Match for what has no tag',
+  },
 ];

@@ -202,6 +202,20 @@ describe('a start that cannot go on', function () {
     expect(await checkOwnServers(onlyMail as typeof production)).to.have.length(1);
   });
 
+  it('names the settings of addresses that are not of this machine', async () => {
+    const output = await refused({ HOST: '203.0.113.7', POSTGRES_HOST: '203.0.113.8', TEMPORAL_HOST: '203.0.113.9' });
+    expect(output.match(/\w+ 203\.0\.113\.\d is not an address of this machine\./g)).to.deep.equal([
+      'HOST 203.0.113.7 is not an address of this machine.',
+      'POSTGRES_HOST 203.0.113.8 is not an address of this machine.',
+      'TEMPORAL_HOST 203.0.113.9 is not an address of this machine.',
+    ]);
+  });
+
+  it('says which program cannot be run', async () => {
+    const output = await refused({ CHROMIUM_PATH: '/nonexistent/chromium', TEMPORAL_CLI: '/nonexistent/temporal' });
+    expect(output).to.contain('warning: CHROMIUM_PATH /nonexistent/chromium is no program that can be run');
+  });
+
   it('says why the Temporal command named in the settings will not do', async () => {
     const output = await refused({ TEMPORAL_CLI: '/nonexistent/temporal' });
     expect(output).to.contain(

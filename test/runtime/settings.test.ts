@@ -160,8 +160,17 @@ describe('the settings', () => {
     ['VAPID_SUBJECT', 'ops@example.org', 'is no mailto: or https: address'],
     ['MAIL_FROM', 'Our Study', 'is no sender: an email address, or Name <address>'],
     ['ADMIN_EMAIL', 'admin', 'is no email address'],
+    ['VAPID_PRIVATE_KEY', 'A'.repeat(43), 'is no private key of the curve P-256'],
+    ['MFA_REQUIRED_ROLES', ' ', 'is blank: leave it empty, or give it a value'],
+    ['MFA_REQUIRED_ROLES', ',', 'names nothing: ","'],
+    ['WEBHOOK_ALLOWED_IPS', ', ,', 'names nothing: ", ,"'],
+    ['COMPLIANCE_ACTIONS', ',', 'names nothing: ","'],
+    ['DATA_DIR', '  ', 'is blank: leave it empty, or give it a value'],
+    ['REFRESH_TOKEN_DAYS', '1e6', 'must lie between 0.000001 and 36525, not 1000000'],
+    ['REQUEST_TIMEOUT_SECONDS', '3000000', 'must lie between 0.001 and 2147483, not 3000000'],
+    ['TEMPORAL_RETENTION_DAYS', '200000', 'must lie between 1 and 36500, not 200000'],
   ] as const) {
-    it(`refuse ${name} that is of another form, in one sentence`, () => {
+    it(`refuse ${name}=${value} that is of another form, in one sentence`, () => {
       expect(faultsOf({ [name]: value })).to.deep.equal([`${name} ${fault}`]);
     });
   }

@@ -8,7 +8,8 @@ import { networkOf } from '../../../db/identity/caller-network.js';
 import { encryptionKeyBytes } from '../../../settings.js';
 import type { Dependencies } from '../../dependencies.js';
 import { problemOf } from '../../http/errors.js';
-import { assertAllowed } from '../../http/middleware/rate-limit.js';
+import { assertAllowed, rateHeaders } from '../../http/middleware/rate-limit.js';
+import type { Allowance } from '../../http/rate-limits.js';
 import { hasValidSignature } from './trigger-signature.js';
 import type { SignedRequest } from './trigger-signature.js';
 
@@ -43,31 +44,31 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.set(key, value);
 }
 
+/** The studies that take a trigger; none: the project is unknown, and its sender is counted. */
+type Takers = { takers: TriggerTaker[]; sender?: undefined } | { takers: []; sender: Allowance };
+
 /**
- * The studies that take the trigger: those of the cache, or of the database if none of the cache signed it. Empty: the
- * project is unknown. @throws 401, 429 by address, 503
+ * The studies that take the trigger: those of the cache, or of the database if none of the cache signed it.
+ * @throws 401, 429 by address, 503
  */
-export async function takersOf(services: Dependencies, request: TriggerRequest): Promise<TriggerTaker[]> {
+export async function takersOf(services: Dependencies, request: TriggerRequest): Promise<Takers> {
   const { signed } = signedFor(services, request, cacheOf(services).takers.get(request.projectId) ?? []);
-  if (signed.length > 0) return signed;
+  if (signed.length > 0) return { takers: signed };
   // Not cached, or the secret was changed elsewhere: only now the database is queried.
   const spent = services.rateLimits.webhook.spent(sender(request.ip));
   if (spent) assertAllowed(spent);
   return takersNow(services, request);
 }
 
-/**
- * The studies that take the trigger, by the database's current state; empty: the project is unknown. @throws 401, 429
- * by address, 503
- */
-export async function takersNow(services: Dependencies, request: TriggerRequest): Promise<TriggerTaker[]> {
+/** The studies that take the trigger, by the database's current state. @throws 401, 429 by address, 503 */
+export async function takersNow(services: Dependencies, request: TriggerRequest): Promise<Takers> {
   const takers = await triggerTakers(services.database, request.projectId);
   const known = cacheOf(services).takers;
   if (takers.length === 0) {
     known.delete(request.projectId);
-    assertAllowed(await services.rateLimits.webhook.take(sender(request.ip)));
+    const allowance = await countSender(services, request);
     await countUnmatched(services.database, request.projectId);
-    return [];
+    return { takers: [], sender: allowance };
   }
   remember(known, request.projectId, takers);
   const { signed, unreadable } = signedFor(services, request, takers);
@@ -76,7 +77,7 @@ export async function takersNow(services: Dependencies, request: TriggerRequest)
       noteConnection(tx, taker.study_id, fault.message),
     );
   }
-  if (signed.length > 0) return signed;
+  if (signed.length > 0) return { takers: signed };
   // It may be signed with an unreadable secret: the sender is not told that it is wrong.
   if (unreadable.length > 0) {
     throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', {
@@ -84,8 +85,9 @@ export async function takersNow(services: Dependencies, request: TriggerRequest)
       headers: { 'Retry-After': '60' },
     });
   }
-  assertAllowed(await services.rateLimits.webhook.take(sender(request.ip)));
-  throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.');
+  throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.', {
+    headers: rateHeaders(await countSender(services, request)),
+  });
 }
 
 /**
@@ -93,6 +95,13 @@ export async function takersNow(services: Dependencies, request: TriggerRequest)
  * yet cached does not use up the limit of an address that its neighbours share.
  */
 const sender = (ip: string) => `ip:${networkOf(ip)}`;
+
+/** @throws 429 */
+async function countSender({ rateLimits }: Dependencies, { ip }: TriggerRequest): Promise<Allowance> {
+  const allowance = await rateLimits.webhook.take(sender(ip));
+  assertAllowed(allowance);
+  return allowance;
+}
 
 interface Signed {
   signed: TriggerTaker[];

@@ -2,7 +2,8 @@ import { FORMER_PATH } from '../../http/conventions/deprecation.js';
 import { listWebhookEvents } from '../../../db/capture/webhook-events.queries.js';
 import { listUnmatched } from '../../../db/capture/unmatched-triggers.queries.js';
 import { anyone, inStudy, roles, outsideStudy } from '../../http/access.js';
-import { accepted, route, rawForm } from '../../http/route.js';
+import { rateHeaders } from '../../http/middleware/rate-limit.js';
+import { accepted, reply, route, rawForm } from '../../http/route.js';
 import {
   TriggerAccepted,
   TriggerForm,
@@ -41,10 +42,11 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
     body: rawForm(TriggerForm, 'application/x-www-form-urlencoded', 'multipart/form-data'),
     query: TriggerQuery,
     responses: { 200: TriggerAccepted, 400: undefined, 401: undefined, 403: undefined, 429: undefined, 503: undefined },
-    handle: async ({ raw, headers, query, context, services }) => ({
-      status: 'accepted',
-      record: await receiveTrigger(services, { raw, headers, urlSignature: query.signature, ip: context.ip }),
-    }),
+    handle: async ({ raw, headers, query, context, services }) => {
+      const sent = { raw, headers, urlSignature: query.signature, ip: context.ip };
+      const { record, allowance } = await receiveTrigger(services, sent);
+      return reply(200, { status: 'accepted', record }, rateHeaders(allowance));
+    },
   });
 
 export const webhookRoutes = [

@@ -14,6 +14,7 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
     await check(ctx);
     const { principal } = state;
     state.handled = true;
+    let isMatched = false;
     const result = await route.handle({
       params: state.params,
       query: state.query,
@@ -28,14 +29,24 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
       context: state.context,
       services,
       requestKey: state.requestKey ?? state.context.requestId,
-      assertIfMatch: (record: Record<string, unknown> | undefined) => assertIfMatch(ctx, record),
+      assertIfMatch: (record: Record<string, unknown> | undefined) => {
+        isMatched = true;
+        assertIfMatch(ctx, record);
+      },
       prefetched: [],
       // No getter: the engine makes a hidden class for each object with one, and keeps it, with the request, for long.
       disconnected: () => signalOf(ctx),
       ...state.opened,
     } as Parameters<Route['handle']>[0]);
+    if (!isMatched && ['PATCH', 'PUT', 'DELETE'].includes(route.method)) refuseTag(ctx);
     state.reply = result instanceof Reply ? result : new Reply(200, result);
   };
+}
+
+/** A record without a tag matches none: the change of who names one is rolled back. @throws 409 STALE */
+function refuseTag(ctx: RouteContext): void {
+  if (['', '*'].includes(ctx.get('if-match').trim())) return;
+  throw problem('STALE', { detail: 'This has no ETag that If-Match could name.' });
 }
 
 function assertIfMatch(ctx: RouteContext, record: Record<string, unknown> | undefined): void {

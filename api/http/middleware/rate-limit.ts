@@ -29,7 +29,7 @@ export async function countRequest(
   if (limit === 'none') {
     // Not counted: the full allowance always remains.
     ctx.set(
-      headers({
+      rateHeaders({
         allowed: true,
         limit: general.limit,
         remaining: general.limit,
@@ -45,7 +45,7 @@ export async function countRequest(
 /** Takes one point of a limit. @throws 429 RATE_LIMITED with Retry-After when there is none left */
 async function consume(ctx: Context, limit: RateLimit, key: string): Promise<void> {
   const allowance = await limit.take(key);
-  ctx.set(headers(allowance));
+  ctx.set(rateHeaders(allowance));
   assertAllowed(allowance);
 }
 
@@ -54,11 +54,12 @@ export function assertAllowed(allowance: Allowance): void {
   if (allowance.allowed) return;
   throw problem('RATE_LIMITED', {
     detail: `Too many requests: ${allowance.limit} a minute are allowed.`,
-    headers: { 'Retry-After': String(allowance.retryAfterSeconds), ...headers(allowance) },
+    headers: { 'Retry-After': String(allowance.retryAfterSeconds), ...rateHeaders(allowance) },
   });
 }
 
-const headers = (allowance: Allowance): Record<string, string> => ({
+/** What an answer says of the allowance that it was counted for. */
+export const rateHeaders = (allowance: Allowance): Record<string, string> => ({
   'X-RateLimit-Limit': String(allowance.limit),
   'X-RateLimit-Remaining': String(allowance.remaining),
   'X-RateLimit-Reset': String(allowance.resetAt),

@@ -6,8 +6,16 @@ import type { Route } from '../route.js';
 import { suggestion } from './suggestion.js';
 import { MAX_FAULTS, check } from './validation.js';
 
-/** Context parameters, allowed on every route. */
-const CONTEXT_KEYS = ['study_id', 'participant_id'];
+/**
+ * Context parameters beside a route's own. A list that takes no study, or no participant, would otherwise answer for
+ * all of them where one was named.
+ */
+function contextKeys({ method, access }: Route): string[] {
+  const { token, studyContext } = access;
+  const isPortal = token === 'portal' || token === 'anyPortalUser' || token === 'either';
+  const hasStudy = isPortal || method !== 'GET' || token === false || studyContext !== 'none';
+  return [...(hasStudy ? ['study_id'] : []), ...(isPortal ? ['participant_id'] : [])];
+}
 
 /** Whether unknown query keys are refused. Callers of callbacks add some; pages read their query themselves. */
 export const knowsItsQuery = (route: Pick<Route, 'path' | 'body'>): boolean =>
@@ -15,7 +23,7 @@ export const knowsItsQuery = (route: Pick<Route, 'path' | 'body'>): boolean =>
 
 /** The declared keys of a query, checked (422). */
 export function checkedQuery(route: Route, search: URLSearchParams): Record<string, unknown> {
-  if (knowsItsQuery(route)) refuseUnknownKeys(route.query, search, CONTEXT_KEYS);
+  if (knowsItsQuery(route)) refuseUnknownKeys(route.query, search, contextKeys(route));
   const query = declaredQuery(route.query, search);
   if (route.query) check(route.query, query, 'query');
   refuseTurnedRanges(query);

@@ -27,7 +27,8 @@ const SourceType = oneOf(
 const PartialDates = oneOf('PartialDateHandling', 'reject', 'first_of_month', 'last_of_month', 'middle_of_month');
 const FormMapping = Type.Object(
   {
-    form_oid: Type.String({ minLength: 1, maxLength: 200 }),
+    // As a form's own: blanks are cut off, and letters composed.
+    form_oid: Type.String({ minLength: 1, maxLength: 200, 'x-nfc': true, 'x-trimmed': true }),
     item_oid: Type.String({ minLength: 1, maxLength: 200 }),
     partial_date_handling: PartialDates,
   },
