@@ -49,6 +49,53 @@ describe('people in a hurry', function () {
       expect(faults).to.deep.equal([]);
     });
 
+  it('lose the connection while they type: the page stays with what was typed, and is sent once they are back', async () => {
+    const of = await waiting(stage);
+    const { page, path } = await opened(of);
+    await fill(page, { reason: REASON });
+    await page.setOfflineMode(true);
+    await page.click('button[value=approve]');
+    await page.waitForSelector('#away.shown[role=alert]');
+    expect(await textOf(page, '#away')).to.include('The service is not reached. Nothing was sent');
+    expect(await page.$eval('[name=reason]', (field) => (field as unknown as { value: string }).value)).to.equal(
+      REASON,
+    );
+    expect(new URL(page.url()).pathname).to.equal(path);
+    expect(await axe(page)).to.deep.equal([]);
+    await page.setOfflineMode(false);
+    await submit(page, 'button[value=approve]');
+    await page.waitForSelector('.tag.approved');
+    expect(await decisions(of)).to.equal(1);
+  });
+
+  it('log in again in another tab, as the page tells them: it can be sent as it is', async () => {
+    const of = await waiting(stage);
+    const { page } = await opened(of);
+    await fill(page, { reason: REASON });
+    await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
+    const other = await page.browserContext().newPage();
+    await other.goto(`${browser.base}/console/login`);
+    await signIn(other, of.approver.email);
+    await page.bringToFront();
+    await submit(page, 'button[value=approve]');
+    await page.waitForSelector('.tag.approved');
+    expect(await decisions(of)).to.equal(1);
+  });
+
+  it('log in in another tab as somebody else: the page of the first one sends nothing', async () => {
+    const of = await waiting(stage);
+    const { page } = await opened(of);
+    await fill(page, { reason: REASON });
+    await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
+    const other = await page.browserContext().newPage();
+    await other.goto(`${browser.base}/console/login`);
+    await signIn(other, of.asker.email);
+    await page.bringToFront();
+    await submit(page, 'button[value=approve]');
+    expect(await givenBack(page)).to.include(REASON);
+    expect(await decisions(of)).to.equal(0);
+  });
+
   it('decide in one tab, then in the other one, which was left open: the second is told, and keeps what was typed', async () => {
     const of = await waiting(stage);
     const { page, path } = await opened(of);

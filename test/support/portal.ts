@@ -7,6 +7,7 @@ import { until } from './until.js';
 export interface Mail {
   subject: string;
   text: string;
+  html: string;
   to: { address: string }[];
 }
 

@@ -234,7 +234,6 @@ async function choosePerson() {
   people = known.items;
   if (!people.some(({ id }) => id === about)) about = people[0].id;
   sessionStorage.setItem('about', about);
-  speak((known.caregiver && known.caregiver.preferred_language) || people[0].preferred_language || navigator.language);
   at('whom').hidden = people.length < 2;
   at('person').replaceChildren(
     ...people.map(
@@ -245,7 +244,8 @@ async function choosePerson() {
 }
 
 /** The study by the name that participants know, whom to ask, and where results are, which is nothing for many. */
-function showStudy({ study, results_passed_on: passed }) {
+function showStudy({ language: chosen, study, results_passed_on: passed }) {
+  speak(chosen || navigator.language);
   at('title').replaceChildren(named(study.name));
   document.title = study.name;
   const { name, email, phone } = study.contact || {};
