@@ -123,6 +123,20 @@ describe('the participant’s page, in a browser', function () {
     await page.close();
   });
 
+  it('says after a withdrawal that taking part has ended, not that the service is away', async () => {
+    const { id } = await participant('de');
+    const { page } = await open(`/portal?token=${await sendLink(site.http, id)}`);
+    await page.click('#enter');
+    await reads(page, 'Nächster Termin');
+    await site.http.expect(200, 'POST', `/api/participants/${id}/withdraw`, { reason: 'moved' });
+    await page.click('input[name=email]');
+    await reads(page, 'Die Teilnahme an dieser Studie ist beendet.');
+    await page.reload();
+    await reads(page, 'Taking part in this study has ended.');
+    expect(await words(page)).not.to.match(/Nächster Termin|Next visit|not reached/);
+    await page.close();
+  });
+
   it('a preference that could not be saved is shown as it stands, and can be tried again', async () => {
     const ada = await participant('en');
     const { page, faults } = await open(`/portal?token=${await sendLink(site.http, ada.id)}`);

@@ -96,6 +96,21 @@ describe('people in a hurry', function () {
     expect(await decisions(of)).to.equal(0);
   });
 
+  it('use the keyboard: a menu that refreshes keeps the focus, and a refused form has it at the first wrong field', async () => {
+    const of = await waiting(stage);
+    const { page, faults } = await openConsole(browser, `/console/studies/${of.study.id}/enroll`);
+    await signIn(page, of.asker.email);
+    const focused = async () => String(await page.evaluate('document.activeElement.id || document.activeElement.href'));
+    await page.focus('#menu a[href="/console/studies"]');
+    const counts = '/console/counts?at=/console/participants';
+    await page.evaluate(`htmx.ajax('GET', '${counts}', { target: '#menu', swap: 'outerHTML' })`);
+    await page.waitForFunction(`document.activeElement.href?.endsWith('/console/studies')`, { polling: 250 });
+    await fill(page, { participant_code: 'P-1', timezone: 'Nowhere/At-all' });
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+    expect(await focused()).to.equal('field-timezone');
+    expect(faults).to.deep.equal([]);
+  });
+
   it('decide in one tab, then in the other one, which was left open: the second is told, and keeps what was typed', async () => {
     const of = await waiting(stage);
     const { page, path } = await opened(of);

@@ -111,6 +111,16 @@ function watchIdle() {
   begin();
 }
 
+/** A refused form: the first field with an error has the focus, or the sentence that says what was refused. */
+function showFault() {
+  const [answer] = performance.getEntriesByType('navigation');
+  if (document.activeElement !== document.body || !(answer?.responseStatus >= 400)) return;
+  const field = document.querySelector('main [aria-invalid=true]');
+  const notice = document.querySelector('main .notice.alert');
+  if (!field && notice) notice.tabIndex = -1;
+  (field ?? notice)?.focus();
+}
+
 /** The menu closes when something else is pressed, or by Escape. */
 function closeMenu() {
   const menu = document.querySelector('details.user-menu');
@@ -164,5 +174,6 @@ keepFocus();
 watchIdle();
 closeMenu();
 showCurrent();
+showFault();
 // The menu refreshes its counts.
 document.addEventListener('htmx:after:swap', showCurrent);

@@ -4,7 +4,8 @@ import { EmptyState } from '../html/empty-state.js';
 import { Form } from '../html/form.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
-import { mayEnroll } from '../studies/studies.service.js';
+import { NoStudy } from '../studies/no-study.js';
+import { mayConfigure, mayEnroll } from '../studies/studies.service.js';
 import { personPath } from './participant.page.js';
 import { DateWithStatus, Pages, useAwaited } from './parts.js';
 import { LIST_PAGE } from './participants.service.js';
@@ -14,7 +15,7 @@ const LIST = '/console/participants';
 
 /** The participants of all the user's studies. */
 export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; narrowed: Narrowed }) {
-  const { words } = useUi();
+  const { words, user } = useUi();
   const { participants } = words;
   const { items, total, studies } = list;
   // With nothing but a study chosen there is nobody to look for yet.
@@ -32,16 +33,10 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
           <EmptyState title={participants.notFound}>
             {participants.notFoundWhat} <a href={LIST}>{participants.clear}</a>
           </EmptyState>
+        ) : studies.length === 0 ? (
+          <NoStudy creates={mayConfigure(user?.role)} />
         ) : (
-          <EmptyState title={participants.empty}>
-            {studies.length === 0 ? (
-              <>
-                {participants.noStudy} <a href="/console/studies">{participants.toStudies}</a>
-              </>
-            ) : (
-              participants.emptyWhat
-            )}
-          </EmptyState>
+          <EmptyState title={participants.empty}>{participants.emptyWhat}</EmptyState>
         )
       ) : (
         <div class="list">

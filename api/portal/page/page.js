@@ -61,7 +61,11 @@ async function ask(method, path, body, whom = about) {
   if (answer.status === 429) throw new Error('often');
   // Missing data, or data that the study does not share, are no fault.
   if (answer.status === 404 && method === 'GET') return undefined;
-  if (answer.status === 403 && (await answer.clone().json()).code === 'RESULTS_NOT_SHARED') return undefined;
+  if (answer.status === 403) {
+    const { code } = await answer.clone().json();
+    if (code === 'RESULTS_NOT_SHARED') return undefined;
+    if (code === 'PARTICIPANT_WITHDRAWN') throw new Error('withdrawn');
+  }
   if (!answer.ok) throw new Error('away');
   return answer.status === 204 ? undefined : answer.json();
 }
@@ -84,9 +88,11 @@ async function trying(work) {
   try {
     await work();
   } catch (fault) {
-    const known = ['closed', 'unreadable', 'often'].includes(fault.message);
+    const known = ['closed', 'unreadable', 'often', 'withdrawn'].includes(fault.message);
     say(known ? (fault.message === 'closed' ? shut : fault.message) : 'away');
     if (fault.message === 'closed') show('again');
+    // A new link would not help.
+    if (fault.message === 'withdrawn') show();
   }
 }
 
