@@ -94,7 +94,7 @@ export const participantsIn = (rows: readonly PageRow[]): { items: ParticipantRe
   total: Number(rows[0]!.total),
 });
 
-/** A participant's next visit that is upcoming or open, and the day of the last session's start in the participant's zone. */
+/** A participant's next visit that is upcoming or open, and the day of the last session's start, in its zone. */
 export interface NextRow {
   id: string;
   visit: string | null;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Page } from 'puppeteer-core';
 import { Stage } from '../anchor/stage.js';
+import { user } from '../support/http.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
 import { waiting } from './stage.js';
 import type { Waiting } from './stage.js';
@@ -89,7 +90,8 @@ describe('people in a hurry', function () {
     await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
     const other = await page.browserContext().newPage();
     await other.goto(`${browser.base}/console/login`);
-    await signIn(other, of.asker.email);
+    // Who may decide it as well, and has not seen the page.
+    await signIn(other, (await user(stage.admin, 'researcher', { study_ids: [of.study.id] })).email);
     await page.bringToFront();
     await submit(page, 'button[value=approve]');
     expect(await givenBack(page)).to.include(REASON);

@@ -10,6 +10,7 @@ import { until } from '../support/until.js';
 
 interface Mail {
   text: string;
+  html: string;
   subject: string;
   to: { address: string }[];
 }

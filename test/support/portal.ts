@@ -7,7 +7,6 @@ import { until } from './until.js';
 export interface Mail {
   subject: string;
   text: string;
-  html: string;
   to: { address: string }[];
 }
 

@@ -111,7 +111,7 @@ function Waits({ of }: { of: ListedParticipant }) {
   return <>{what ?? '–'}</>;
 }
 
-/** Enrolling and importing, in the chosen or only study. One that has ended enrolls nobody; a file may change its data. */
+/** Enrolling and importing, in the chosen or only study. One that has ended enrolls nobody; a file may change data. */
 function Begin({ studies, chosen }: { studies: ParticipantList['studies']; chosen: string | undefined }) {
   const { words, user } = useUi();
   const { participants } = words;

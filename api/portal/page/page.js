@@ -20,9 +20,7 @@ const show = (id) => {
 };
 
 function speak(tag) {
-  const primary = String(tag || 'en')
-    .toLowerCase()
-    .split(/[-_]/)[0];
+  const primary = /^[a-z]+/i.exec(tag || 'en')?.[0].toLowerCase();
   language = primary in WORDS ? primary : 'en';
   document.documentElement.lang = language;
   document.title = word('title');
@@ -56,16 +54,13 @@ async function ask(method, path, body, whom = about) {
   let answer = await sent(method, path, body, whom);
   if (answer.status === 401 && localStorage.getItem(REMEMBERED) && (await renewed()))
     answer = await sent(method, path, body, whom);
-  if (answer.status === 401) throw new Error('closed');
-  if (answer.status === 422) throw new Error('unreadable');
-  if (answer.status === 429) throw new Error('often');
+  const refused = { 401: 'closed', 422: 'unreadable', 429: 'often' }[answer.status];
+  if (refused) throw new Error(refused);
   // Missing data, or data that the study does not share, are no fault.
   if (answer.status === 404 && method === 'GET') return undefined;
-  if (answer.status === 403) {
-    const { code } = await answer.clone().json();
-    if (code === 'RESULTS_NOT_SHARED') return undefined;
-    if (code === 'PARTICIPANT_WITHDRAWN') throw new Error('withdrawn');
-  }
+  const code = answer.status === 403 ? (await answer.clone().json()).code : undefined;
+  if (code === 'RESULTS_NOT_SHARED') return undefined;
+  if (code === 'PARTICIPANT_WITHDRAWN') throw new Error('withdrawn');
   if (!answer.ok) throw new Error('away');
   return answer.status === 204 ? undefined : answer.json();
 }
@@ -90,9 +85,8 @@ async function trying(work) {
   } catch (fault) {
     const known = ['closed', 'unreadable', 'often', 'withdrawn'].includes(fault.message);
     say(known ? (fault.message === 'closed' ? shut : fault.message) : 'away');
-    if (fault.message === 'closed') show('again');
-    // A new link would not help.
-    if (fault.message === 'withdrawn') show();
+    // After a withdrawal a new link would not help.
+    if (['closed', 'withdrawn'].includes(fault.message)) show(fault.message === 'closed' && 'again');
   }
 }
 

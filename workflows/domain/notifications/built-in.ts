@@ -10,7 +10,7 @@ export const hasBuiltIn = (language: string): language is BuiltInLanguage =>
 /** The language without its region; `de_AT` is `de-AT`. */
 export const primaryLanguage = (language: string): string => language.toLowerCase().replaceAll('_', '-').split('-')[0]!;
 
-/** The built-in language for a reader: the reader's own, else the study's default language; undefined: neither is one. */
+/** The built-in language for a reader: the reader's own, else the study's default; undefined: neither is one. */
 export const chosenLanguage = (
   language: string | null | undefined,
   default_language?: string | null,
