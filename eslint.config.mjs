@@ -115,6 +115,8 @@ export default tseslint.config(
       sourceType: 'module',
       globals: {
         SwaggerUIBundle: 'readonly',
+        AbortSignal: 'readonly',
+        performance: 'readonly',
         document: 'readonly',
         location: 'readonly',
         history: 'readonly',

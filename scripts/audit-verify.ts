@@ -12,8 +12,10 @@ import { openDatabase } from '../db/client/knex.js';
 import { readInScope } from '../db/client/transaction.js';
 import { checkpointFolder, settingDefinitions, readSettings } from '../settings.js';
 import { databaseUrlOf, requireDatabase } from './runtime/postgres/database-url.js';
+import { refuseUnknownArguments } from './runtime/program.js';
 import type { Tx } from '../db/client/database.js';
 
+refuseUnknownArguments('npm run audit:verify (DATABASE_URL, or DATA_DIR of a running service, names the database)');
 const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {

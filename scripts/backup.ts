@@ -18,7 +18,7 @@ import { asProgram } from './runtime/program.js';
 
 const usage = 'Usage: npm run backup [-- --keep N]   (DATA_DIR names the running service, BACKUP_DIR the folder)';
 
-await asProgram(main);
+await asProgram(main, usage);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { keep: { type: 'string' } } });

@@ -3,11 +3,13 @@ import type { Json } from './contract/alternatives.js';
 import { undecided } from './contract/allowed.js';
 import { readBase, writeBase } from './contract/base.js';
 import { breakingChanges } from './contract/breaking.js';
+import { refuseUnknownArguments } from './runtime/program.js';
 
 /**
  * Compares docs/openapi.json with the contract of the last release: exits with 1 if callers of that release break.
  * `--keep` (with a release) stores the present document as that of the last release.
  */
+refuseUnknownArguments('npm run contract:breaking [-- --keep]', ['--keep']);
 const root = process.cwd();
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Json;
 if (process.argv[2] === '--keep') {

@@ -5,7 +5,9 @@
 import { writeFileSync } from 'node:fs';
 import { dependenciesText } from './dependencies/document.js';
 import { faults } from './dependencies/scan.js';
+import { refuseUnknownArguments } from './runtime/program.js';
 
+refuseUnknownArguments('npm run packages');
 const found = faults(process.cwd());
 if (found.length > 0) {
   console.error(found.join('\n'));

@@ -1,7 +1,9 @@
 /** Writes .env.example from the table of settings; `--check` only compares. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { envExample } from '../settings.js';
+import { refuseUnknownArguments } from './runtime/program.js';
 
+refuseUnknownArguments('npm run env:example [-- --check]', ['--check']);
 const file = '.env.example';
 const text = envExample();
 if (!process.argv.includes('--check')) {

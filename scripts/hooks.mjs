@@ -13,6 +13,7 @@ function git(...args) {
 }
 
 function turnOn() {
+  if (process.argv.length > 2) throw new Error(`Unknown argument ${process.argv[2]}. Usage: npm run hooks`);
   if (process.env.CI) throw new Error('Hooks are for people who commit: with CI set they are not turned on.');
   const present = git('config', '--get', 'core.hooksPath').text;
   if (present === FOLDER) return `The hooks of ${FOLDER} are on already.`;

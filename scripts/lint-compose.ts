@@ -1,5 +1,6 @@
 /** Checks docker-compose.yml against the schema of compose files and dclint's rules; errors and warnings both fail. */
 import { DCLinter } from 'dclint';
+import { refuseUnknownArguments } from './runtime/program.js';
 
 /** As dclint gives it; its own types do not resolve under NodeNext. */
 interface LintResult {
@@ -7,6 +8,8 @@ interface LintResult {
   warningCount: number;
 }
 
+// The last of several commands of `npm run lint`: it gets what was meant for all of them.
+refuseUnknownArguments('npm run lint (npm run format and npx eslint --fix mend what can be mended)');
 const FILE = 'docker-compose.yml';
 const linter = new DCLinter({
   rules: {

@@ -1,7 +1,9 @@
 import { readSettings } from '../settings.js';
 import { migrate } from '../db/migrate.js';
 import { databaseUrlOf, requireDatabase } from './runtime/postgres/database-url.js';
+import { refuseUnknownArguments } from './runtime/program.js';
 
+refuseUnknownArguments('npm run migrate (DATABASE_URL, or DATA_DIR of a running service, names the database)');
 const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {

@@ -56,6 +56,15 @@ export async function run(work) {
   }
 }
 
+/**
+ * @param {string} usage of a command that takes no arguments
+ * @throws Error for an argument: it must not be passed over as if it counted
+ */
+export function refuseArguments(usage) {
+  const [given] = process.argv.slice(2);
+  if (given !== undefined) throw new Error(`Unknown argument ${JSON.stringify(given)}. Usage: ${usage}`);
+}
+
 /** Refuses an unsupported version of Node, before any newer feature is used. */
 export function requireNode() {
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -28,7 +28,7 @@ const usage =
   'FOLDER]   (BACKUP_DIR names the back-ups)';
 const say = (line: string) => console.log(line);
 
-await asProgram(main);
+await asProgram(main, usage);
 
 async function main(): Promise<void> {
   const text = { type: 'string' } as const;

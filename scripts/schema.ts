@@ -4,7 +4,9 @@ import { openDatabase } from '../db/client/knex.js';
 import { dumpSchema } from '../db/schema-dump.js';
 import { readSettings } from '../settings.js';
 import { databaseUrlOf } from './runtime/postgres/database-url.js';
+import { refuseUnknownArguments } from './runtime/program.js';
 
+refuseUnknownArguments('npm run schema');
 const settings = readSettings();
 const url = databaseUrlOf(settings);
 if (!url) {

@@ -20,7 +20,7 @@ const usage =
 /** The default start: in a leap year, so that its day is included. */
 const FIRST_DAY = '2028-01-01';
 
-await asProgram(main);
+await asProgram(main, usage);
 
 function main(): void {
   const text = { type: 'string' } as const;

@@ -3,11 +3,21 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { endWithNpm, keepCompiledCode, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
+import {
+  endWithNpm,
+  keepCompiledCode,
+  loadEnvFile,
+  prepare,
+  refuseArguments,
+  requireNode,
+  root,
+  run,
+} from './prepare.mjs';
 
 requireNode();
 endWithNpm();
 await run(async () => {
+  refuseArguments('npm start (its settings are environment variables, or lines of .env: see .env.example)');
   process.chdir(root);
   loadEnvFile();
   await prepare();

@@ -4,6 +4,7 @@
  */
 import { join, relative } from 'node:path';
 import ts from 'typescript';
+import { refuseUnknownArguments } from './runtime/program.js';
 
 const KINDS = ['objection', 'builder', 'sql', 'outside'] as const;
 type Kind = (typeof KINDS)[number];
@@ -145,6 +146,7 @@ function callSites(root: string): CallSite[] {
   }
 }
 
+refuseUnknownArguments('npm run statements [-- --list] [--check]', ['--list', '--check']);
 const sites = callSites(process.cwd());
 const count = (kind: Kind) => sites.filter((site) => site.kind === kind).length;
 const percent = (part: number) => (100 * part) / sites.length;

@@ -14,7 +14,7 @@ import { buildServer, builtServer, SERVER_VERSION } from './temporal-postgres/pr
 import type { ServerPrograms } from './temporal-postgres/programs.js';
 import { serveTemporal } from './temporal-postgres/serve.js';
 
-await asProgram(main);
+await asProgram(main, 'Usage: npm run temporal:postgres [-- --port 7233|auto] [--build]');
 
 async function main(): Promise<void> {
   const { values } = parseArgs({

@@ -75,7 +75,7 @@ export function paletteCss(theme: 'auto' | 'chosen' | 'light'): string {
   const dimmed = properties(dark, 'dark');
   return [
     base,
-    theme === 'chosen' ? `[data-theme='dark'] { ${dimmed} }\n` : '',
+    theme === 'chosen' ? `@media screen { [data-theme='dark'] { ${dimmed} } }\n` : '',
     `@media ${DARK_SCREEN} { ${automatic} { ${dimmed} } }\n`,
   ].join('');
 }

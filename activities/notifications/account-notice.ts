@@ -1,6 +1,7 @@
 import { noticeSent, noticeToSend } from '../../db/identity/account-notices.queries.js';
 import type { AccountNotice, NoticeKind } from '../../db/identity/account-notices.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
+import { staffMail } from './mail.js';
 import { RefusedMessage } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Database } from '../../db/client/database.js';
@@ -57,17 +58,18 @@ const words: Record<NoticeKind, (notice: AccountNotice) => { subject: string; wh
   }),
 };
 
-/** The text of a notice: the event, its time and origin, and what to do. */
-function messageOf(notice: AccountNotice, login: string): { subject: string; text: string } {
+/** Programs and tokens name themselves: an address in such a name must not become a link of this mail. */
+const withoutLinks = (text: string): string => text.replaceAll(/https?:\/\//gi, '');
+
+/** A notice as text and as HTML: the event, its time and origin, and what to do. */
+function messageOf(notice: AccountNotice, login: string): { subject: string; text: string; html: string } {
   const { subject, what } = words[notice.kind](notice);
-  const from = [notice.details.ip, notice.details.user_agent].filter(Boolean).join(', ');
-  return {
-    subject,
-    text:
-      `${what}\n\nWhen: ${notice.at}\n${from === '' ? '' : `From: ${from}\n`}\n` +
-      'If this was you, you can ignore this message. If not, choose a new password and tell an ' +
-      `administrator.\n\n${login}\n`,
-  };
+  const from = withoutLinks([notice.details.ip, notice.details.user_agent].filter(Boolean).join(', '));
+  const text =
+    `${withoutLinks(what)}\n\nWhen: ${notice.at}\n${from === '' ? '' : `From: ${from}\n`}\n` +
+    'If this was you, you can ignore this message. If not, choose a new password and tell an ' +
+    `administrator.\n\n${login}`;
+  return staffMail({ language: 'en', subject, text, button: { url: login, says: 'Log in' } });
 }
 
 /** Sends a user an account notice, once. */

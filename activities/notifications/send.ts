@@ -104,16 +104,18 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
   if (row.kind === 'sync_failed') return syncFailed(row, pages);
   if (row.kind === 'override_pending' && row.override?.status !== 'pending')
     return { stopped: 'cancelled', reason: 'the request has been decided already' };
+  const language = ((row.words ?? {}) as NotificationSettings).default_language;
   if (row.kind === 'override_decided')
     return overrideDecidedMail({
       study: row.study_code,
-      language: ((row.words ?? {}) as NotificationSettings).default_language,
+      language,
       participant: row.participant_code ?? '',
       override: row.override!,
       pages,
     });
   return staffMessageText(row.kind as NotificationKind, {
     study: row.study_code,
+    language,
     participant: row.participant_code ?? '',
     override: row.override,
     pages,

@@ -2,6 +2,7 @@ import type { Listed } from '../../db/client/paging.js';
 import { portalVisits, reachableChannels, resultsPassedOn } from '../../db/portal/portal.queries.js';
 import type { PortalVisit } from '../../db/portal/portal.queries.js';
 import { studyShownTo } from '../../db/studies/study-face.queries.js';
+import { chosenLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { contactOf, publicName } from '../../workflows/domain/notifications/study-face.js';
 import { visitTitle } from '../../workflows/domain/scheduling/visit-title.js';
 import type { ParticipantCaller } from '../http/access.js';
@@ -12,8 +13,10 @@ import type { Tx } from '../../db/client/database.js';
 export async function overview(tx: Tx, { id, preferred_language, caregiver }: ParticipantCaller) {
   const study = await studyShownTo(tx, id);
   if (!study) throw problem('NOT_FOUND');
-  const language = caregiver?.preferred_language ?? preferred_language ?? study.default_language;
+  const own = caregiver?.preferred_language ?? preferred_language;
+  const language = own ?? study.default_language;
   return {
+    language: chosenLanguage(own, study.default_language) ?? null,
     study: { name: publicName(study, language), contact: contactOf(study) ?? null },
     channels: await reachableChannels(tx, id),
     results_passed_on: await resultsPassedOn(tx, id),

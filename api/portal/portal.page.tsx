@@ -68,6 +68,14 @@ const Calendar = () => (
   </Section>
 );
 
+/** Without its script the page can show nothing else, and nobody's language is known. */
+const NO_SCRIPT = {
+  en: 'This page needs JavaScript. Please turn it on in your browser, or ask your study team.',
+  de: 'Diese Seite braucht JavaScript. Bitte schalten Sie es im Browser ein, oder fragen Sie Ihr Studienteam.',
+  es: 'Esta página necesita JavaScript. Actívelo en su navegador o pregunte a su equipo del estudio.',
+  fr: 'Cette page a besoin de JavaScript. Activez-le dans votre navigateur ou demandez à votre équipe de l’étude.',
+};
+
 /** The participant's and the caregiver's page: an empty frame for the script. */
 export const PortalPage = () => (
   <HtmlDocument
@@ -87,6 +95,13 @@ export const PortalPage = () => (
         Your study
       </h1>
       <p id="said" role="status" aria-live="polite"></p>
+      <noscript>
+        {Object.entries(NO_SCRIPT).map(([language, says]) => (
+          <p key={language} lang={language}>
+            {says}
+          </p>
+        ))}
+      </noscript>
       <EntrySection />
       <section id="inside" hidden>
         <label id="whom" hidden>

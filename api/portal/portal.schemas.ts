@@ -135,6 +135,10 @@ export const PortalOverview = named(
   'PortalOverview',
   Type.Object(
     {
+      language: {
+        ...nullable(Type.String()),
+        description: 'of the page: the reader’s, else the study’s default; null: neither is built in',
+      },
       study: Type.Object({
         name: Type.String({ description: '`config.public_name` of the study, else its name' }),
         contact: nullable(

@@ -3,6 +3,7 @@ import { MfaChallenge, RefreshToken, User } from '../models/identity.js';
 import { queryAllAsPlanned } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { query } from '../client/query.js';
+import type { LinkPurpose } from './user-links.queries.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
@@ -61,7 +62,33 @@ export interface UserFilter {
 }
 
 /** Users with the number of all matches; `search` matches anywhere in email or name, literally. */
-export async function listUsers(tx: Tx, filter: UserFilter): Promise<{ items: UserRow[]; total: number }> {
+export const listUsers = (tx: Tx, filter: UserFilter) => pageOfUsers<UserRow>(tx, filter, COLUMNS);
+
+/** The last mail with a link to choose a password, which the mail server refused for good. */
+export interface RefusedLink {
+  purpose: LinkPurpose;
+  reason: string;
+  at: string;
+}
+export type UserWithLink = UserRow & { refused_link: RefusedLink | null };
+
+/** Null once another link was made or a password chosen. The audit log has the refusal. */
+const REFUSED_LINK = `(select jsonb_build_object('purpose', a.audit_metadata ->> 'purpose', 'reason',
+  a.audit_metadata ->> 'reason', 'at', a.created_at)
+  from audit_log a join lateral (select created_at, used_at from user_links where user_id = u.id
+    order by created_at desc limit 1) l on l.used_at is null and l.created_at < a.created_at
+  where a.resource_type = 'user' and a.resource_id = u.id::text and a.action = 'user_link_refused'
+  order by a.created_at desc limit 1) as refused_link`;
+
+/** Users as `listUsers`, each with a link that did not arrive. */
+export const listUsersWithLinks = (tx: Tx, filter: UserFilter) =>
+  pageOfUsers<UserWithLink>(tx, filter, `${COLUMNS}, ${REFUSED_LINK}`);
+
+async function pageOfUsers<Row extends UserRow>(
+  tx: Tx,
+  filter: UserFilter,
+  columns: string,
+): Promise<{ items: Row[]; total: number }> {
   const found = tx('users as u').modify((q) => {
     if (filter.role) q.where('u.role', filter.role);
     if (filter.status) q.where('u.status', filter.status);
@@ -69,14 +96,14 @@ export async function listUsers(tx: Tx, filter: UserFilter): Promise<{ items: Us
   });
   const [{ count }] = (await found.clone().count<{ count: number }[]>('*')) as [{ count: number }];
   const descending = filter.sort.startsWith('-');
-  const items: UserRow[] = await found
-    .select(tx.raw(COLUMNS))
+  const items = (await found
+    .select(tx.raw(columns))
     .orderBy([
       { column: `u.${descending ? filter.sort.slice(1) : filter.sort}`, order: descending ? 'desc' : 'asc' },
       { column: 'u.id' },
     ])
     .offset(filter.skip)
-    .limit(filter.limit);
+    .limit(filter.limit)) as Row[];
   return { items, total: count };
 }
 
@@ -223,14 +250,25 @@ export async function sessionsOf(tx: Tx, userId: string): Promise<LoginSessionRo
   return query<LoginSessionRow>(tx, sql, values);
 }
 
-/** A user with open logins, in one round trip. */
+/** A user with open logins and a link that did not arrive, in one round trip. */
 export async function userWithLogins(
   tx: Tx,
   id: string,
-): Promise<{ user: UserRow | undefined; logins: LoginSessionRow[] }> {
-  const { sql, bindings } = tx('users as u').where('u.id', id).select(tx.raw(COLUMNS)).toSQL().toNative();
-  const [users, logins] = await queryAllAsPlanned(tx, [{ sql, values: bindings as string[] }, sessionsStatement(id)]);
-  return { user: users![0] as UserRow | undefined, logins: logins as LoginSessionRow[] };
+): Promise<{ user: UserRow | undefined; logins: LoginSessionRow[]; refused_link: RefusedLink | null }> {
+  const selected = (columns: string): Statement => {
+    const { sql, bindings } = tx('users as u').where('u.id', id).select(tx.raw(columns)).toSQL().toNative();
+    return { sql, values: bindings as string[] };
+  };
+  const [users, logins, links] = await queryAllAsPlanned(tx, [
+    selected(COLUMNS),
+    sessionsStatement(id),
+    selected(REFUSED_LINK),
+  ]);
+  return {
+    user: users![0] as UserRow | undefined,
+    logins: logins as LoginSessionRow[],
+    refused_link: (links![0] as Pick<UserWithLink, 'refused_link'> | undefined)?.refused_link ?? null,
+  };
 }
 
 /** Whether the login belongs to the user and is open. */

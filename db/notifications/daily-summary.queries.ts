@@ -41,6 +41,7 @@ export type SummaryGroup = (typeof SUMMARY_GROUPS)[number];
 export interface DailySummary {
   study_code: string;
   study_name: string;
+  default_language: string | null;
   today: string;
   yesterday: {
     enrolled: number;
@@ -91,8 +92,8 @@ const groupSql = (group: SummaryGroup): string => {
 export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySummary | undefined> {
   const rows = await query<DailySummary>(
     tx,
-    `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today
-      from studies where id = $1),
+    `with s as materialized (select id, study_code, study_name, timezone, (now() at time zone timezone)::date as today,
+        config #>> '{notifications,default_language}' as default_language from studies where id = $1),
      v as materialized (
        select x.*, p.participant_code, p.status as participant_status, z.today,
          (x.completed_at at time zone z.zone)::date as completed_on,
@@ -103,7 +104,7 @@ export async function readDailySummary(tx: Tx, studyId: string): Promise<DailySu
          cross join lateral (select coalesce(w.timezone, s.timezone) as zone,
            (now() at time zone coalesce(w.timezone, s.timezone))::date as today) z
        where x.study_id = s.id and x.status not in ('superseded', 'cancelled'))
-     select s.study_code, s.study_name, s.today,
+     select s.study_code, s.study_name, s.default_language, s.today,
        jsonb_build_object(
          'enrolled', (select count(*) from participants p
            where p.study_id = s.id and (p.created_at at time zone s.timezone)::date = s.today - 1),

@@ -94,7 +94,7 @@ export const participantsIn = (rows: readonly PageRow[]): { items: ParticipantRe
   total: Number(rows[0]!.total),
 });
 
-/** A participant's next visit that is upcoming or open, and the start of the last session. */
+/** A participant's next visit that is upcoming or open, and the day of the last session's start, in its zone. */
 export interface NextRow {
   id: string;
   visit: string | null;
@@ -103,8 +103,8 @@ export interface NextRow {
 }
 /** The next visits of these participants, a `NextRow` each. */
 export const nextStatement = (ids: readonly string[]): Statement => ({
-  sql: `select p.id, v.name as visit, v.target_date, (select max(a.started_at) from assessment_sessions a
-    where a.participant_id = p.id) as last_session
+  sql: `select p.id, v.name as visit, v.target_date, ((select max(a.started_at) from assessment_sessions a
+    where a.participant_id = p.id) at time zone coalesce(p.timezone, t.timezone, s.timezone))::date as last_session
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
      left join lateral (select name, target_date from scheduled_visits v
        where v.participant_id = p.id and v.status in ('scheduled', 'open') and p.status = 'enrolled'

@@ -3,6 +3,9 @@ import type { Tx } from '../client/database.js';
 
 const ENDED: readonly string[] = ['completed', 'archived'];
 
+/** Whether a study of this status is completed or archived: nobody is enrolled in it. */
+export const isEnded = (status: string): boolean => ENDED.includes(status);
+
 /** Whether a study has ended, as SQL: what lies ahead in its schedules is not to do any more. */
 export const hasEnded = (study: string): string => `${study}.status in ('${ENDED.join("', '")}')`;
 
@@ -10,7 +13,7 @@ export const hasEnded = (study: string): string => `${study}.status in ('${ENDED
 export async function studyPhase(tx: Tx, id: string): Promise<'ended' | 'paused' | 'running'> {
   const study = await Study.query(tx).findById(id).select('status');
   if (study?.status === 'paused') return 'paused';
-  return ENDED.includes(study?.status ?? '') ? 'ended' : 'running';
+  return isEnded(study?.status ?? '') ? 'ended' : 'running';
 }
 
 /** Whether a study is completed or archived. */

@@ -95,6 +95,48 @@ describe('the participant’s page, in a browser', function () {
     expect([outside, faults]).to.deep.equal([[], []]);
   });
 
+  it('is in the study’s default language, as its mails, for whom no other is known', async () => {
+    const german = await Site.open();
+    const at = `/api/studies/${german.study.id}`;
+    const { config } = await german.http.expect<{ config: object }>(200, 'GET', at);
+    await german.http.expect(200, 'PATCH', at, {
+      config: { ...config, notifications: { default_language: 'de' }, public_name: { en: 'Sleep', de: 'Schlaf' } },
+    });
+    // Nothing of the service is in Italian.
+    for (const preferred_language of [null, 'it']) {
+      const { id } = await german.newParticipant({ email: `${unique('p')}@example.org`, preferred_language });
+      const { page } = await open(`/portal?token=${await sendLink(german.http, id)}`);
+      await page.click('#enter');
+      await reads(page, 'Nächster Termin');
+      expect(await page.$eval('html', (html) => (html as unknown as { lang: string }).lang)).to.equal('de');
+      await page.close();
+    }
+  });
+
+  it('says what it needs, in each language, where no script runs', async () => {
+    const page = await (await browser.createBrowserContext()).newPage();
+    await page.setJavaScriptEnabled(false);
+    await page.goto(`${run.api}/portal`);
+    const said = await words(page);
+    for (const text of ['needs JavaScript', 'braucht JavaScript', 'necesita JavaScript', 'besoin de JavaScript'])
+      expect(said).to.include(text);
+    await page.close();
+  });
+
+  it('says after a withdrawal that taking part has ended, not that the service is away', async () => {
+    const { id } = await participant('de');
+    const { page } = await open(`/portal?token=${await sendLink(site.http, id)}`);
+    await page.click('#enter');
+    await reads(page, 'Nächster Termin');
+    await site.http.expect(200, 'POST', `/api/participants/${id}/withdraw`, { reason: 'moved' });
+    await page.click('input[name=email]');
+    await reads(page, 'Die Teilnahme an dieser Studie ist beendet.');
+    await page.reload();
+    await reads(page, 'Taking part in this study has ended.');
+    expect(await words(page)).not.to.match(/Nächster Termin|Next visit|not reached/);
+    await page.close();
+  });
+
   it('a preference that could not be saved is shown as it stands, and can be tried again', async () => {
     const ada = await participant('en');
     const { page, faults } = await open(`/portal?token=${await sendLink(site.http, ada.id)}`);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Page } from 'puppeteer-core';
 import { Stage } from '../anchor/stage.js';
+import { user } from '../support/http.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
 import { waiting } from './stage.js';
 import type { Waiting } from './stage.js';
@@ -48,6 +49,69 @@ describe('people in a hurry', function () {
       expect(await textOf(page, 'main')).to.include('Approved');
       expect(faults).to.deep.equal([]);
     });
+
+  it('lose the connection while they type: the page stays with what was typed, and is sent once they are back', async () => {
+    const of = await waiting(stage);
+    const { page, path } = await opened(of);
+    await fill(page, { reason: REASON });
+    await page.setOfflineMode(true);
+    await page.click('button[value=approve]');
+    await page.waitForSelector('#away.shown[role=alert]');
+    expect(await textOf(page, '#away')).to.include('The service is not reached. Nothing was sent');
+    expect(await page.$eval('[name=reason]', (field) => (field as unknown as { value: string }).value)).to.equal(
+      REASON,
+    );
+    expect(new URL(page.url()).pathname).to.equal(path);
+    expect(await axe(page)).to.deep.equal([]);
+    await page.setOfflineMode(false);
+    await submit(page, 'button[value=approve]');
+    await page.waitForSelector('.tag.approved');
+    expect(await decisions(of)).to.equal(1);
+  });
+
+  it('log in again in another tab, as the page tells them: it can be sent as it is', async () => {
+    const of = await waiting(stage);
+    const { page } = await opened(of);
+    await fill(page, { reason: REASON });
+    await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
+    const other = await page.browserContext().newPage();
+    await other.goto(`${browser.base}/console/login`);
+    await signIn(other, of.approver.email);
+    await page.bringToFront();
+    await submit(page, 'button[value=approve]');
+    await page.waitForSelector('.tag.approved');
+    expect(await decisions(of)).to.equal(1);
+  });
+
+  it('log in in another tab as somebody else: the page of the first one sends nothing', async () => {
+    const of = await waiting(stage);
+    const { page } = await opened(of);
+    await fill(page, { reason: REASON });
+    await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
+    const other = await page.browserContext().newPage();
+    await other.goto(`${browser.base}/console/login`);
+    // Who may decide it as well, and has not seen the page.
+    await signIn(other, (await user(stage.admin, 'researcher', { study_ids: [of.study.id] })).email);
+    await page.bringToFront();
+    await submit(page, 'button[value=approve]');
+    expect(await givenBack(page)).to.include(REASON);
+    expect(await decisions(of)).to.equal(0);
+  });
+
+  it('use the keyboard: a menu that refreshes keeps the focus, and a refused form has it at the first wrong field', async () => {
+    const of = await waiting(stage);
+    const { page, faults } = await openConsole(browser, `/console/studies/${of.study.id}/enroll`);
+    await signIn(page, of.asker.email);
+    const focused = async () => String(await page.evaluate('document.activeElement.id || document.activeElement.href'));
+    await page.focus('#menu a[href="/console/studies"]');
+    const counts = '/console/counts?at=/console/participants';
+    await page.evaluate(`htmx.ajax('GET', '${counts}', { target: '#menu', swap: 'outerHTML' })`);
+    await page.waitForFunction(`document.activeElement.href?.endsWith('/console/studies')`, { polling: 250 });
+    await fill(page, { participant_code: 'P-1', timezone: 'Nowhere/At-all' });
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+    expect(await focused()).to.equal('field-timezone');
+    expect(faults).to.deep.equal([]);
+  });
 
   it('decide in one tab, then in the other one, which was left open: the second is told, and keeps what was typed', async () => {
     const of = await waiting(stage);

@@ -72,6 +72,9 @@ describe('the console’s import of participants', function () {
     expect(preview).to.include('nothing is imported yet').and.to.include('1 failed row');
     expect(await codes(study)).to.deep.equal([]);
     expect(await axe(page)).to.deep.equal([]);
+    // The file of failed rows leaves the page, and its form can still be sent.
+    await page.click('#result button[value=failed_rows]');
+    await page.waitForFunction('!document.querySelector("form[data-sent]")', { polling: 250 });
     await submit(page, '#result button[value=import]');
     expect(new URL(page.url()).pathname).to.match(/\/imports\/[0-9a-f-]{36}$/);
     await until(async () => ((await textOf(page, '#progress')).includes('Done') ? true : undefined), {

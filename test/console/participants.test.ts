@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { unique } from '../support/http.js';
+import { unique, user } from '../support/http.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
@@ -98,6 +98,31 @@ describe('the console’s list of participants', function () {
     const visitor = await signedIn();
     const { text } = await visitor.get(`/console/participants?code=${address!.split('@')[0]}`);
     expect(text).to.include('Nobody was found');
+  });
+
+  it('offers to enroll where somebody can be enrolled, and to those who may', async () => {
+    const [running, ended] = [await stage.study(withApproval), await stage.study(withApproval)];
+    await stage.admin.expect(200, 'PATCH', `/api/studies/${ended.id}`, { status: 'completed' });
+    const own = { study_ids: [running.id, ended.id] };
+    const [coordinator, manager] = await Promise.all(
+      (['coordinator', 'data_manager'] as const).map(async (role) =>
+        signedIn((await user(stage.admin, role, own)).email),
+      ),
+    );
+    const page = async (who: Visitor, path: string) => (await who.get(path)).text;
+    const link = ({ id }: { id: string }) => `href="/console/studies/${id}/enroll"`;
+    expect(await page(coordinator!, `/console/studies/${running.id}`)).to.include(link(running));
+    expect(await page(coordinator!, `/console/studies/${ended.id}`)).not.to.include(link(ended));
+    expect(await page(manager!, `/console/studies/${running.id}`), 'who may not').not.to.include(link(running));
+    expect(await page(coordinator!, `/console/participants?study=${ended.id}`))
+      .to.include(`href="/console/studies/${ended.id}/import"`)
+      .and.not.to.include(link(ended));
+    const [choice] = /<form method="get" action="\/console\/enroll">.*?<\/form>/s.exec(
+      await page(coordinator!, '/console/participants'),
+    )!;
+    expect(choice).to.include(running.id).and.not.to.include(ended.id);
+    // By an address that was kept.
+    expect(await page(coordinator!, `/console/studies/${ended.id}/enroll`)).to.include('It enrolls nobody.');
   });
 
   it('has pages, and of other studies nothing', async () => {

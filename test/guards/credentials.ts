@@ -83,6 +83,14 @@ export const credentialGuards: readonly Guard[] = [
     title: 'asks for a reason, and keeps what was typed',
   },
   {
+    refuses: 'a form of a page that was opened by another user',
+    file: 'api/console/session/session.routes.ts',
+    text: `query.user === actor.id && `,
+    without: '',
+    test: 'test/console/careless.test.ts',
+    title: 'log in in another tab as somebody else',
+  },
+  {
     refuses: 'a decision of who asked',
     file: RIGHTS,
     text: 'if (request.requested_by_id === message.approver_user_id)',

@@ -27,4 +27,12 @@ describe('the themes of pages', () => {
     );
     expect(tellThemesApart).to.deep.equal([join('activities', 'html', 'palette.ts')]);
   });
+
+  it('are light on paper, also where the dark one was chosen', () => {
+    for (const kind of ['auto', 'chosen'] as const) {
+      const lines = paletteCss(kind).split('\n').filter(Boolean);
+      for (const line of lines.filter((one) => one.includes('color-scheme: dark')))
+        expect(line).to.match(/^@media screen /);
+    }
+  });
 });

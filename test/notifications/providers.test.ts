@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ServerResponse } from 'node:http';
-import { Http, unique } from '../support/http.js';
+import { Http, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { PushBrowser, vapidOf } from '../support/push-sink.js';
 import { Receiver } from '../support/receiver.js';
@@ -8,6 +8,7 @@ import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { TestMailServer } from '../support/smtp-server.js';
 import type { AnchorStudy } from '../anchor/stage.js';
+import { Visitor } from '../console/stage.js';
 import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
 import type { NotificationView } from './stage.js';
 
@@ -253,6 +254,17 @@ describe('Providers of messages that do not do as they should', function provide
         purpose: 'invitation',
         reason: 'the mail server refused the message (550)',
       });
+      const { email: admin } = await user(desk.stage.admin, 'admin');
+      const visitor = await Visitor.of(desk.stage.run.api, admin);
+      const page = await visitor.get(`/console/users/${id}`);
+      expect(page.text)
+        .to.include('The invitation did not arrive')
+        .and.to.include('the mail server refused the message (550)');
+      const listed = async () => (await visitor.get('/console/users?role=admin')).text;
+      expect(await listed()).to.include('Mail refused');
+      // Another one is under way: nothing is known of it yet.
+      await desk.stage.sql(`insert into user_links (user_id, purpose) values (?, 'invitation')`, [id]);
+      expect(await listed()).not.to.include('Mail refused');
     });
 
     for (const [what, , wanted] of MAIL) {

@@ -69,6 +69,32 @@ describe('a start that cannot go on', function () {
     expect([code, output.trim()]).to.deep.equal([1, '--port must be a number from 0 to 65535, not abc.']);
   });
 
+  it('of a tool with an argument that it does not have names it, and nothing is done', async () => {
+    const [node, folder] = [process.execPath, temporaryDataDir()];
+    const commands: [string, [string, ...string[]], string][] = [
+      ['npm run audit:verify', [node, 'dist/scripts/audit-verify.js', '--study', 'ONE'], '--study'],
+      ['npm run migrate', [node, 'dist/scripts/migrate.js', '--dry-run'], '--dry-run'],
+      ['npm run schema', [node, 'dist/scripts/schema.js', 'out.sql'], 'out.sql'],
+      ['npm run openapi', [node, 'dist/scripts/openapi.js', '--check'], '--check'],
+      ['npm run env:example', [node, 'dist/scripts/env-example.js', '--chekc'], '--chekc'],
+      ['npm start', [node, 'scripts/start.mjs', '--port', '9000'], '--port'],
+    ];
+    for (const [usage, command, argument] of commands) {
+      const { code, output } = await failedStart({ DATA_DIR: folder }, command);
+      expect([usage, code], output).to.deep.equal([usage, 1]);
+      expect(output, usage).to.match(new RegExp(`^Unknown argument "${argument}"\\. Usage: ${usage}`, 'm'));
+    }
+    expect(existsSync('--check'), 'an option is no name of a file').to.equal(false);
+  });
+
+  it('of a tool that is asked for help is how to call it', async () => {
+    for (const tool of ['simulate', 'restore', 'backup', 'audit-verify']) {
+      const { code, output } = await failedStart({}, [process.execPath, `dist/scripts/${tool}.js`, '--help']);
+      expect([tool, code], output).to.deep.equal([tool, 0]);
+      expect(output.trim(), tool).to.match(/^Usage: npm run /);
+    }
+  });
+
   it('of the demo with an option that there is not is one sentence', async () => {
     const { code, output } = await failedStart({}, [process.execPath, 'dist/scripts/demo.js', '--keepopen']);
     expect(code, output).to.equal(1);

@@ -10,6 +10,7 @@ import { until } from '../support/until.js';
 
 interface Mail {
   text: string;
+  html: string;
   subject: string;
   to: { address: string }[];
 }
@@ -256,12 +257,16 @@ describe('Accounts under attack', () => {
 
     it('a login from a new device is told, one from a known device is not', async () => {
       const email = await person();
-      const [home, away] = [from(), from('another browser')];
+      const [home, away] = [from(), from('another browser (+https://example.org/its-page)')];
       await enter(email, goodPassword, home);
       await enter(email, goodPassword, home);
       await enter(email, goodPassword, away);
       const mail = await told(email, 'Login from a new device');
-      expect(mail.text).to.include('another browser');
+      expect(mail.text).to.include('another browser').and.to.include('/console/login');
+      expect(mail.html)
+        .to.include('another browser')
+        .and.to.match(/<a href="[^"]*\/console\/login"/);
+      expect(mail.html, 'an address that the program gave').not.to.include('https://example.org');
       expect(await mailsTo(email)).to.have.length(1);
     });
 

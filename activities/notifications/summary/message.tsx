@@ -1,27 +1,19 @@
-import { LATELY_DAYS, SOON_DAYS, SUMMARY_GROUPS } from '../../../db/notifications/daily-summary.queries.js';
+import { SUMMARY_GROUPS } from '../../../db/notifications/daily-summary.queries.js';
 import type { DailySummary, SummaryGroup, SummaryVisit } from '../../../db/notifications/daily-summary.queries.js';
 import { light } from '../../html/palette.js';
 import { isolated } from '../../../workflows/domain/util/text-direction.js';
 import { MailLink, renderMail } from '../mail.js';
-
-const titles: Record<SummaryGroup, string> = {
-  due_today: 'Today: visits due',
-  opening: 'Today: windows that open',
-  closing: `Window closes within ${SOON_DAYS} days`,
-  past_target: 'Past target, still in window',
-  closed: `Window closed, not done (last ${LATELY_DAYS} days)`,
-};
+import { summaryWords } from './words.js';
+import type { SummaryWords } from './words.js';
 
 /** The figures in display order. */
-const figures = (summary: DailySummary): [string, number][] => [
-  ['Yesterday: enrolled', summary.yesterday.enrolled],
-  ['Yesterday: withdrawn', summary.yesterday.withdrawn],
-  ['Yesterday: visits completed', summary.yesterday.visits_completed],
-  ['Yesterday: visits missed', summary.yesterday.visits_missed],
-  ['Yesterday: sessions completed', summary.yesterday.sessions_completed],
-  ...SUMMARY_GROUPS.map((group): [string, number] => [titles[group], summary.visits[group].total]),
-  ['Failed syncs', summary.failed_syncs],
-  ['Pending approvals', summary.pending_approvals],
+const figures = (summary: DailySummary, words: SummaryWords): [string, number][] => [
+  ...(['enrolled', 'withdrawn', 'visits_completed', 'visits_missed', 'sessions_completed'] as const).map(
+    (name): [string, number] => [words.yesterday[name], summary.yesterday[name]],
+  ),
+  ...SUMMARY_GROUPS.map((group): [string, number] => [words.groups[group], summary.visits[group].total]),
+  [words.failedSyncs, summary.failed_syncs],
+  [words.pendingApprovals, summary.pending_approvals],
 ];
 
 /** The console’s pages that the mail links to. */
@@ -31,47 +23,53 @@ export interface SummaryPages {
   failedPushes: string;
 }
 /** The links with their texts; failed syncs only if there are any. */
-const leads = (summary: DailySummary, pages: SummaryPages | undefined): [string, string][] =>
+const leads = (summary: DailySummary, words: SummaryWords, pages: SummaryPages | undefined): [string, string][] =>
   pages
     ? [
-        ['Visits of today', pages.today],
-        ['Inbox', pages.inbox],
-        ...(summary.failed_syncs > 0 ? ([['Failed syncs', pages.failedPushes]] as [string, string][]) : []),
+        [words.visitsOfToday, pages.today],
+        [words.inbox, pages.inbox],
+        ...(summary.failed_syncs > 0 ? ([[words.failedSyncs, pages.failedPushes]] as [string, string][]) : []),
       ]
     : [];
 
-/** A study's morning summary, as text and as HTML, with a plot of the last fourteen days. Codes only, no names. */
+/**
+ * A study's morning summary in its default language, as text and as HTML, with a plot of the last fourteen days. Codes
+ * only, no names.
+ */
 export function summaryMessage(
   summary: DailySummary,
   pages?: SummaryPages,
 ): { subject: string; text: string; html: string } {
-  const subject = `[${isolated(summary.study_code)}] Daily summary of ${summary.today}`;
+  const words = summaryWords(summary.default_language);
+  const subject = words.subject(isolated(summary.study_code), summary.today);
   const text = [
     `${isolated(summary.study_name)} (${isolated(summary.study_code)}), ${summary.today}`,
     '',
-    ...figures(summary).map(([label, n]) => `${label}: ${n}`),
+    ...figures(summary, words).map(([label, n]) => `${label}: ${n}`),
     '',
-    ...SUMMARY_GROUPS.flatMap((group) => listText(titles[group], summary.visits[group])),
-    'Visits completed by day:',
+    ...SUMMARY_GROUPS.flatMap((group) => listText(group, summary.visits[group], words)),
+    `${words.byDay}:`,
     ...summary.completed_by_day.map(
       ({ day, completed }) => `  ${day}  ${'#'.repeat(Math.min(completed, 50))} ${completed}`,
     ),
     '',
-    ...leads(summary, pages).map(([says, page]) => `${says}: ${page}`),
+    ...leads(summary, words, pages).map(([says, page]) => `${says}: ${page}`),
     '',
   ].join('\n');
-  const html = renderMail('en', subject, <Summary of={summary} pages={pages} />);
+  const html = renderMail(words.language, subject, <Summary of={summary} words={words} pages={pages} />);
   return { subject, text, html };
 }
 
-const more = (shown: number, total: number) => (total > shown ? [`… and ${total - shown} more`] : []);
-const told = (visit: SummaryVisit) =>
-  `${isolated(visit.participant_code)}: ${isolated(visit.name)}, ${visit.target_date} (until ${visit.window_close})`;
 type Group = DailySummary['visits'][SummaryGroup];
-const listText = (title: string, { first: visits, total }: Group): string[] =>
-  visits.length === 0
-    ? []
-    : [`${title}:`, ...[...visits.map(told), ...more(visits.length, total)].map((one) => `  ${one}`), ''];
+const told = (visit: SummaryVisit, { until }: SummaryWords) =>
+  `${isolated(visit.participant_code)}: ${isolated(visit.name)}, ${visit.target_date} (${until} ${visit.window_close})`;
+/** The first visits of a group, and how many more there are. */
+const linesOf = ({ first, total }: Group, words: SummaryWords): string[] => [
+  ...first.map((visit) => told(visit, words)),
+  ...(total > first.length ? [words.more(total - first.length)] : []),
+];
+const listText = (group: SummaryGroup, of: Group, words: SummaryWords): string[] =>
+  of.first.length === 0 ? [] : [`${words.groups[group]}:`, ...linesOf(of, words).map((one) => `  ${one}`), ''];
 
 const style = {
   h1: 'font-size:1.2em',
@@ -84,14 +82,14 @@ const style = {
 };
 
 /** The summary as HTML. */
-function Summary({ of, pages }: { of: DailySummary; pages: SummaryPages | undefined }) {
+function Summary({ of, words, pages }: { of: DailySummary; words: SummaryWords; pages: SummaryPages | undefined }) {
   return (
     <>
       <h1 style={style.h1}>
         <bdi>{of.study_name}</bdi> (<bdi>{of.study_code}</bdi>), {of.today}
       </h1>
       <table style={style.table}>
-        {figures(of).map(([label, n]) => (
+        {figures(of, words).map(([label, n]) => (
           <tr key={label}>
             <td style={style.figure}>{label}</td>
             <td style={style.number}>
@@ -101,10 +99,10 @@ function Summary({ of, pages }: { of: DailySummary; pages: SummaryPages | undefi
         ))}
       </table>
       {SUMMARY_GROUPS.map((group) => (
-        <VisitList key={group} title={titles[group]} of={of.visits[group]} />
+        <VisitList key={group} group={group} of={of.visits[group]} words={words} />
       ))}
-      <Plot days={of.completed_by_day} />
-      {leads(of, pages).map(([says, page]) => (
+      <Plot days={of.completed_by_day} words={words} />
+      {leads(of, words, pages).map(([says, page]) => (
         <p key={says}>
           <MailLink to={page}>{says}</MailLink>
         </p>
@@ -113,13 +111,13 @@ function Summary({ of, pages }: { of: DailySummary; pages: SummaryPages | undefi
   );
 }
 
-function VisitList({ title, of: { first: visits, total } }: { title: string; of: Group }) {
-  if (visits.length === 0) return null;
+function VisitList({ group, of, words }: { group: SummaryGroup; of: Group; words: SummaryWords }) {
+  if (of.first.length === 0) return null;
   return (
     <>
-      <h2 style={style.h2}>{title}</h2>
+      <h2 style={style.h2}>{words.groups[group]}</h2>
       <ul>
-        {[...visits.map(told), ...more(visits.length, total)].map((one) => (
+        {linesOf(of, words).map((one) => (
           <li key={one}>{one}</li>
         ))}
       </ul>
@@ -128,12 +126,12 @@ function VisitList({ title, of: { first: visits, total } }: { title: string; of:
 }
 
 /** Bars of table cells: mail programs support neither scripts nor SVG. */
-function Plot({ days }: { days: DailySummary['completed_by_day'] }) {
+function Plot({ days, words }: { days: DailySummary['completed_by_day']; words: SummaryWords }) {
   const most = Math.max(1, ...days.map(({ completed }) => completed));
   return (
     <>
-      <h2 style={style.h2}>Visits completed by day</h2>
-      <table role="img" aria-label="Visits completed on each of the last fourteen days" style={style.plot}>
+      <h2 style={style.h2}>{words.byDay}</h2>
+      <table role="img" aria-label={words.plot} style={style.plot}>
         {days.map(({ day, completed }) => (
           <tr key={day}>
             <td style={style.day}>{day}</td>

@@ -24,7 +24,7 @@ export function Document({ title, children }: { title: string; children?: Compon
           <script src={assets.script.href} defer />
         </>
       }
-      body={user && { 'data-idle': idleSeconds }}
+      body={user && { 'data-idle': idleSeconds, 'data-user': user.id }}
     >
       <a class="skip" href="#content">
         {words.skip}
@@ -38,6 +38,7 @@ export function Document({ title, children }: { title: string; children?: Compon
         <UserMenu />
       </header>
       {user && <IdleWarning />}
+      <AwayWarning />
       <main id="content" tabIndex={-1}>
         {children}
       </main>
@@ -125,6 +126,16 @@ function UserMenu() {
         )}
       </div>
     </details>
+  );
+}
+
+/** The script shows it where a form could not be sent. */
+function AwayWarning() {
+  const { words } = useUi();
+  return (
+    <div id="away" class="banner">
+      <p>{words.idle.away}</p>
+    </div>
   );
 }
 

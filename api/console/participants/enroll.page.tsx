@@ -1,3 +1,4 @@
+import { isEnded } from '../../../db/studies/study-ended.js';
 import { Field, Form, Notice, errorOf } from '../html/form.js';
 import type { FieldProps } from '../html/form.js';
 import { refusalText } from '../html/refusal.js';
@@ -5,7 +6,7 @@ import { useUi } from '../html/ui.js';
 import type { Problem } from '../../http/errors.js';
 
 export interface EnrollView {
-  study: { id: string; study_code: string };
+  study: { id: string; study_code: string; status: string };
   sites: { site_code: string; name: string | null }[];
 }
 
@@ -63,6 +64,7 @@ export function EnrollPage({
         <a href="/console/participants">{words.participant.back}</a>
       </p>
       <h1>{participants.enrollTitle(study.study_code)}</h1>
+      {!fault && isEnded(study.status) && <Notice kind="alert">{words.problems.refusals.STUDY_CLOSED}</Notice>}
       {fault && (
         <Notice kind="alert" title={participants.refused}>
           {anyField ? undefined : refusalText(words, fault)}

@@ -145,7 +145,7 @@ function Preview({ preview }: { preview: NonNullable<ImportForm['preview']> }) {
           {participants.start}
         </button>
         {failed > 0 && (
-          <button name="step" value="failed_rows">
+          <button name="step" value="failed_rows" data-download>
             {participants.failedRows}
           </button>
         )}

@@ -1,8 +1,11 @@
+import { isEnded } from '../../../db/studies/study-ended.js';
 import { CalendarDate } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Form } from '../html/form.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { NoStudy } from '../studies/no-study.js';
+import { mayConfigure, mayEnroll } from '../studies/studies.service.js';
 import { personPath } from './participant.page.js';
 import { DateWithStatus, Pages, useAwaited } from './parts.js';
 import { LIST_PAGE } from './participants.service.js';
@@ -12,7 +15,7 @@ const LIST = '/console/participants';
 
 /** The participants of all the user's studies. */
 export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; narrowed: Narrowed }) {
-  const { words } = useUi();
+  const { words, user } = useUi();
   const { participants } = words;
   const { items, total, studies } = list;
   // With nothing but a study chosen there is nobody to look for yet.
@@ -30,16 +33,10 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
           <EmptyState title={participants.notFound}>
             {participants.notFoundWhat} <a href={LIST}>{participants.clear}</a>
           </EmptyState>
+        ) : studies.length === 0 ? (
+          <NoStudy creates={mayConfigure(user?.role)} />
         ) : (
-          <EmptyState title={participants.empty}>
-            {studies.length === 0 ? (
-              <>
-                {participants.noStudy} <a href="/console/studies">{participants.toStudies}</a>
-              </>
-            ) : (
-              participants.emptyWhat
-            )}
-          </EmptyState>
+          <EmptyState title={participants.empty}>{participants.emptyWhat}</EmptyState>
         )
       ) : (
         <div class="list">
@@ -90,10 +87,7 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
                     <>–</>
                   ),
               },
-              {
-                title: participants.last,
-                cell: ({ last_session }) => <CalendarDate value={last_session?.slice(0, 10)} />,
-              },
+              { title: participants.last, cell: ({ last_session }) => <CalendarDate value={last_session} /> },
             ]}
           />
         </div>
@@ -117,17 +111,18 @@ function Waits({ of }: { of: ListedParticipant }) {
   return <>{what ?? '–'}</>;
 }
 
-/** Enrolling and importing, in the chosen or only study. */
+/** Enrolling and importing, in the chosen or only study. One that has ended enrolls nobody; a file may change data. */
 function Begin({ studies, chosen }: { studies: ParticipantList['studies']; chosen: string | undefined }) {
   const { words, user } = useUi();
   const { participants } = words;
-  const mayEnroll = user?.role !== 'data_manager';
-  const only = studies.length === 1 ? studies[0]!.id : chosen;
-  if (studies.length === 0) return null;
-  if (only)
+  const enrolls = mayEnroll(user?.role);
+  const one = studies.length === 1 ? studies[0] : studies.find(({ id }) => id === chosen);
+  const running = studies.filter(({ status }) => !isEnded(status));
+  if (one) {
+    const only = one.id;
     return (
       <p class="buttons">
-        {mayEnroll && (
+        {enrolls && !isEnded(one.status) && (
           <a class="button" href={`/console/studies/${only}/enroll`}>
             {participants.enroll}
           </a>
@@ -137,13 +132,15 @@ function Begin({ studies, chosen }: { studies: ParticipantList['studies']; chose
         </a>
       </p>
     );
+  }
+  if (running.length === 0) return null;
   return (
     <details class="job">
-      <summary>{mayEnroll ? participants.enroll : participants.import}</summary>
+      <summary>{enrolls ? participants.enroll : participants.import}</summary>
       <form method="get" action="/console/enroll">
-        <Studies studies={studies} name="study" id="field-begin" label={participants.chooseStudy} />
+        <Studies studies={running} name="study" id="field-begin" label={participants.chooseStudy} />
         <p class="buttons">
-          {mayEnroll && (
+          {enrolls && (
             <button class="primary" name="what" value="enroll">
               {participants.enroll}
             </button>

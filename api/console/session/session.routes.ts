@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { anyone, outsideStudy, signedIn } from '../../http/access.js';
 import { Type } from '../../http/common.schemas.js';
-import { noContent } from '../../http/route.js';
+import { reply } from '../../http/reply.js';
 import { clearedLogin, consoleCookie } from '../../http/security/console-login.js';
 import { revokeAllLogins, revokeLogin } from '../../identity/account.service.js';
 import { Navigation } from '../html/document.js';
@@ -44,7 +44,13 @@ export const consoleSessionRoutes = [
     path: '/console/stay',
     summary: 'Keep a login of the console',
     access: outsideStudy(signedIn),
-    view: () => noContent(),
+    query: Type.Object({ user: Type.Optional(Type.String()) }),
+    // To a page of the same user: its forms may be of an earlier login.
+    view: ({ ui, actor, query }) =>
+      reply(204, undefined, {
+        'Cache-Control': 'no-store',
+        ...(query.user === actor.id && { 'Form-Token': ui.formToken }),
+      }),
   }),
   consolePage({
     path: '/console/counts',

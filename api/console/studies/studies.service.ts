@@ -9,6 +9,8 @@ import type { Actor, Role } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 
 export const PAGE_SIZE = 50;
+/** The roles that enroll participants by hand. */
+export const mayEnroll = (role: Role | undefined): boolean => role !== undefined && role !== 'data_manager';
 /** Roles that change studies, as on the routes. */
 export const mayConfigure = (role: Role | undefined): boolean => role === 'admin' || role === 'researcher';
 

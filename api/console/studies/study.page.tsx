@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { isEnded } from '../../../db/studies/study-ended.js';
 import { EventMappingSection } from '../capture/mapping.page.js';
 import { CalendarDate } from '../html/date.js';
 import { Notice } from '../html/form.js';
@@ -7,7 +8,7 @@ import { useUi } from '../html/ui.js';
 import { StudyTabs } from './edit/study-tabs.js';
 import { PolicyInWords } from './policy-in-words.js';
 import { Batteries, Events, Members, Windows } from './study-lists.js';
-import { mayConfigure } from './studies.service.js';
+import { mayConfigure, mayEnroll } from './studies.service.js';
 import type { StudyView } from './studies.service.js';
 
 /** A study: settings, enrollment-date policy, plan, and members. */
@@ -16,6 +17,7 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
   const { studies } = words;
   const { study, figures, policy, windows, events, batteries, members } = view;
   const configures = mayConfigure(user?.role);
+  const enrolls = mayEnroll(user?.role) && !isEnded(study.status);
   const at = `/console/studies/${study.id}`;
   const notes = { created: studies.created, saved: studies.saved, template: studies.templateSaved };
   return (
@@ -34,13 +36,19 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
           {studies.underWay} <a href={`${at}/changes/${encodeURIComponent(change_id)}`}>{studies.showProgress}</a>
         </Notice>
       ))}
-      {figures.participants === 0 && (
-        <FirstSteps studyId={study.id} hasVisits={isEdc(view) ? events.length > 0 : windows.length > 0} />
+      {figures.participants === 0 && enrolls && (
+        <FirstSteps
+          studyId={study.id}
+          hasVisits={isEdc(view) ? events.length > 0 : windows.length > 0}
+          configures={configures}
+        />
       )}
       <p class="buttons">
-        <a class="button" href={`${at}/enroll`}>
-          {studies.enroll}
-        </a>
+        {enrolls && (
+          <a class="button" href={`${at}/enroll`}>
+            {studies.enroll}
+          </a>
+        )}
         <a class="button" href={`/console/participants?study=${study.id}`}>
           {studies.showParticipants}
         </a>
@@ -86,7 +94,7 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
 const isEdc = ({ study }: StudyView): boolean => study.config.scheduling_mode === 'edc';
 
 /** The steps from an empty study to the first schedule. */
-function FirstSteps({ studyId, hasVisits }: { studyId: string; hasVisits: boolean }) {
+function FirstSteps({ studyId, hasVisits, configures }: { studyId: string; hasVisits: boolean; configures: boolean }) {
   const { studies } = useUi().words;
   return (
     <section class="card first-steps">
@@ -95,7 +103,7 @@ function FirstSteps({ studyId, hasVisits }: { studyId: string; hasVisits: boolea
         <li>
           <a href="#policy">{studies.firstPolicy}</a>
         </li>
-        {!hasVisits && (
+        {!hasVisits && configures && (
           <li>
             <a href={`/console/studies/${studyId}/windows/new`}>{studies.firstVisits}</a>
           </li>

@@ -4,7 +4,7 @@ import type { VisitRecord } from '../../../db/scheduling/visits.queries.js';
 import type { ByHand } from '../../../workflows/domain/notifications/by-hand.js';
 import { reasonInWords } from '../../../workflows/domain/notifications/explain.js';
 import { ZonedInstant } from '../participants/parts.js';
-import { CalendarDate, InstantText } from '../html/date.js';
+import { CalendarDate } from '../html/date.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { versionOf } from '../routing/form-version.js';
 import { Typed } from '../html/problem.js';
@@ -108,7 +108,9 @@ function VisitFacts({ view: { visit, study_code, zone } }: { view: VisitView }) 
           </>,
         ],
         [today.one.zone, zone],
-        ...(visit.completed_at ? ([[today.one.completedAt, <InstantText value={visit.completed_at} />]] as const) : []),
+        ...(visit.completed_at
+          ? ([[today.one.completedAt, <ZonedInstant value={visit.completed_at} zone={zone} />]] as const)
+          : []),
       ]}
     />
   );

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import type { LoginSessionRow, UserRow } from '../../../db/identity/users.queries.js';
+import type { LoginSessionRow, RefusedLink, UserRow } from '../../../db/identity/users.queries.js';
 import type { StudyWithSites } from '../../../db/studies/sites.queries.js';
 import type { Role } from '../../http/access.js';
 import { etagOf } from '../../http/conventions/etag.js';
 import type { Problem } from '../../http/errors.js';
 import { InstantText } from '../html/date.js';
 import { Form, Notice, RefusalNotice } from '../html/form.js';
+import { TranslatedText } from '../html/said.js';
 import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { AccessFields } from './access-fields.js';
@@ -19,12 +20,13 @@ export type UserNotice = (typeof userNotices)[number];
 export interface UserShown {
   user: UserRow;
   logins: LoginSessionRow[];
+  refused_link: RefusedLink | null;
   studies: readonly StudyWithSites[];
 }
 
 /** One user: access, and an admin's actions. */
 export function UserPage({
-  shown: { user, logins, studies },
+  shown: { user, logins, refused_link: refused, studies },
   chosen = user,
   said,
   fault,
@@ -46,7 +48,13 @@ export function UserPage({
         <bdi>{user.name}</bdi> {self?.id === user.id && <span class="tag">{users.you}</span>}{' '}
         <UserStatusTag status={user.status} />
       </h1>
-      {said && <Notice kind="good">{users[said]}</Notice>}
+      {said && !(said === 'invited' && refused) && <Notice kind="good">{users[said]}</Notice>}
+      {refused && (
+        <Notice kind="alert" title={users.refused[refused.purpose]}>
+          {users.reason} <TranslatedText text={refused.reason} /> (<InstantText value={refused.at} />
+          ). {users.refusedWhat}
+        </Notice>
+      )}
       {fault?.code === 'STALE' ? <Notice kind="alert">{users.stale}</Notice> : fault && <RefusalNotice fault={fault} />}
       <DefinitionList
         of={[

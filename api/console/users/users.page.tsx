@@ -1,4 +1,4 @@
-import type { UserRow } from '../../../db/identity/users.queries.js';
+import type { UserRow, UserWithLink } from '../../../db/identity/users.queries.js';
 import type { StudyWithSites } from '../../../db/studies/sites.queries.js';
 import { allRoles } from '../../http/access.js';
 import type { Role } from '../../http/access.js';
@@ -22,7 +22,7 @@ export function UsersPage({
   asked = {},
   searched,
 }: {
-  items: UserRow[];
+  items: UserWithLink[];
   total: number;
   skip?: number;
   asked?: { role?: string | undefined; status?: string | undefined };
@@ -47,7 +47,7 @@ export function UsersPage({
       {total === 0 ? (
         <EmptyState title={users.none}>{users.noneWhat}</EmptyState>
       ) : (
-        <Table<UserRow>
+        <Table<UserWithLink>
           caption={users.caption(total)}
           rows={items}
           rowKey={({ id }) => id}
@@ -73,7 +73,20 @@ export function UsersPage({
               cell: ({ role, study_ids }) => (role === 'admin' ? users.everyStudy : study_ids.length),
             },
             { title: users.factor, cell: ({ mfa_enabled }) => (mfa_enabled ? users.hasFactor : users.noFactor) },
-            { title: users.status, cell: ({ status }) => <UserStatusTag status={status} /> },
+            {
+              title: users.status,
+              cell: ({ status, refused_link }) => (
+                <>
+                  <UserStatusTag status={status} />
+                  {refused_link && (
+                    <>
+                      {' '}
+                      <span class="tag failed">{users.notArrived}</span>
+                    </>
+                  )}
+                </>
+              ),
+            },
           ]}
         />
       )}

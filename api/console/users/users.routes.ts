@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import type { Tx } from '../../../db/client/database.js';
-import { listUsers, userWithLogins } from '../../../db/identity/users.queries.js';
+import { listUsersWithLinks, userWithLogins } from '../../../db/identity/users.queries.js';
 import { studiesWithSites } from '../../../db/studies/sites.queries.js';
 import { endLoginsOf, inviteAgain, inviteUser } from '../../identity/account.service.js';
 import { resetMfa } from '../../identity/mfa.service.js';
@@ -31,9 +31,9 @@ const asShown = (form: URLSearchParams) => (record: Record<string, unknown>) => 
 };
 
 async function shownUser(tx: Tx, id: string): Promise<UserShown> {
-  const { user, logins } = await userWithLogins(tx, id);
+  const { user, logins, refused_link } = await userWithLogins(tx, id);
   if (!user) throw problem('NOT_FOUND', { detail: 'There is no such user.' });
-  return { user, logins, studies: await studiesWithSites(tx) };
+  return { user, logins, refused_link, studies: await studiesWithSites(tx) };
 }
 
 type Refusal = Omit<AgainInput<string>, 'params'> & { params: { id: string } };
@@ -59,7 +59,7 @@ export const userPages = [
     view: async ({ tx, query: { skip = 0, ...asked }, ui }) => ({
       title: ui.words.users.title,
       content: h(UsersPage, {
-        ...(await listUsers(tx, { ...asked, skip, limit: PAGE_SIZE, sort: 'name' })),
+        ...(await listUsersWithLinks(tx, { ...asked, skip, limit: PAGE_SIZE, sort: 'name' })),
         skip,
         asked,
       }),
@@ -74,7 +74,7 @@ export const userPages = [
     submit: async ({ tx, form, ui }) => {
       const searched = form.get('search')!.trim();
       const skip = Number(form.get('skip') ?? 0);
-      const found = await listUsers(tx, { search: searched, skip, limit: PAGE_SIZE, sort: 'name' });
+      const found = await listUsersWithLinks(tx, { search: searched, skip, limit: PAGE_SIZE, sort: 'name' });
       return { title: ui.words.users.title, content: h(UsersPage, { ...found, skip, searched }) };
     },
   }),

@@ -69,6 +69,9 @@ export const de: Words = {
     over:
       'Sie wurden abgemeldet. Ihre Eingaben sind noch da: Melden Sie sich im neuen Tab an und senden Sie diese ' +
       'Seite erneut.',
+    away:
+      'Der Dienst ist nicht erreichbar. Nichts wurde gesendet, und Ihre Eingaben sind noch da: Versuchen Sie es ' +
+      'erneut, wenn Sie wieder online sind.',
     stay: 'Angemeldet bleiben',
     login: 'Anmelden (öffnet einen neuen Tab)',
   },

@@ -72,6 +72,9 @@ export const en = {
   idle: {
     warn: 'You will be logged out soon because nothing was done for a while.',
     over: 'You have been logged out. What you typed is still here: log in in the new tab, then send this page again.',
+    away:
+      'The service is not reached. Nothing was sent, and what you typed is still here: try again when you are ' +
+      'online.',
     stay: 'Stay logged in',
     login: 'Log in (opens a new tab)',
   },

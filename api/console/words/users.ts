@@ -27,6 +27,15 @@ export const en = {
   inviteWhat: 'A mail brings a link, good once, by which the person chooses a password.',
   send: 'Send the invitation',
   invited: 'The invitation is on its way.',
+  notArrived: 'Mail refused',
+  refused: {
+    invitation: 'The invitation did not arrive',
+    password_reset: 'The mail with a link for a new password did not arrive',
+  },
+  reason: 'Reason:',
+  refusedWhat:
+    'Check the address. If it is wrong, deactivate this user and invite the person by the right one; otherwise ' +
+    'send another invitation.',
   inviteAgain: 'Send another invitation',
   inviteAgainWhat: 'For anyone who lost the link. It also lets the person choose a new password.',
   access: 'Role, studies and sites',
@@ -91,6 +100,15 @@ export const de: typeof en = {
   inviteWhat: 'Eine E-Mail bringt einen einmal gültigen Link, mit dem die Person ein Passwort wählt.',
   send: 'Einladung senden',
   invited: 'Die Einladung ist unterwegs.',
+  notArrived: 'Mail abgelehnt',
+  refused: {
+    invitation: 'Die Einladung ist nicht angekommen',
+    password_reset: 'Die Mail mit dem Link für ein neues Passwort ist nicht angekommen',
+  },
+  reason: 'Grund:',
+  refusedWhat:
+    'Prüfen Sie die Adresse. Ist sie falsch, deaktivieren Sie diese Person und laden Sie sie mit der richtigen ' +
+    'Adresse ein; sonst senden Sie noch eine Einladung.',
   inviteAgain: 'Noch eine Einladung senden',
   inviteAgainWhat: 'Für alle, die den Link verloren haben. Damit lässt sich auch ein neues Passwort wählen.',
   access: 'Rolle, Studien und Standorte',

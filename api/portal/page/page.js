@@ -20,9 +20,7 @@ const show = (id) => {
 };
 
 function speak(tag) {
-  const primary = String(tag || 'en')
-    .toLowerCase()
-    .split(/[-_]/)[0];
+  const primary = /^[a-z]+/i.exec(tag || 'en')?.[0].toLowerCase();
   language = primary in WORDS ? primary : 'en';
   document.documentElement.lang = language;
   document.title = word('title');
@@ -56,12 +54,13 @@ async function ask(method, path, body, whom = about) {
   let answer = await sent(method, path, body, whom);
   if (answer.status === 401 && localStorage.getItem(REMEMBERED) && (await renewed()))
     answer = await sent(method, path, body, whom);
-  if (answer.status === 401) throw new Error('closed');
-  if (answer.status === 422) throw new Error('unreadable');
-  if (answer.status === 429) throw new Error('often');
+  const refused = { 401: 'closed', 422: 'unreadable', 429: 'often' }[answer.status];
+  if (refused) throw new Error(refused);
   // Missing data, or data that the study does not share, are no fault.
   if (answer.status === 404 && method === 'GET') return undefined;
-  if (answer.status === 403 && (await answer.clone().json()).code === 'RESULTS_NOT_SHARED') return undefined;
+  const code = answer.status === 403 ? (await answer.clone().json()).code : undefined;
+  if (code === 'RESULTS_NOT_SHARED') return undefined;
+  if (code === 'PARTICIPANT_WITHDRAWN') throw new Error('withdrawn');
   if (!answer.ok) throw new Error('away');
   return answer.status === 204 ? undefined : answer.json();
 }
@@ -84,9 +83,10 @@ async function trying(work) {
   try {
     await work();
   } catch (fault) {
-    const known = ['closed', 'unreadable', 'often'].includes(fault.message);
+    const known = ['closed', 'unreadable', 'often', 'withdrawn'].includes(fault.message);
     say(known ? (fault.message === 'closed' ? shut : fault.message) : 'away');
-    if (fault.message === 'closed') show('again');
+    // After a withdrawal a new link would not help.
+    if (['closed', 'withdrawn'].includes(fault.message)) show(fault.message === 'closed' && 'again');
   }
 }
 
@@ -234,7 +234,6 @@ async function choosePerson() {
   people = known.items;
   if (!people.some(({ id }) => id === about)) about = people[0].id;
   sessionStorage.setItem('about', about);
-  speak((known.caregiver && known.caregiver.preferred_language) || people[0].preferred_language || navigator.language);
   at('whom').hidden = people.length < 2;
   at('person').replaceChildren(
     ...people.map(
@@ -245,7 +244,8 @@ async function choosePerson() {
 }
 
 /** The study by the name that participants know, whom to ask, and where results are, which is nothing for many. */
-function showStudy({ study, results_passed_on: passed }) {
+function showStudy({ language: chosen, study, results_passed_on: passed }) {
+  speak(chosen || navigator.language);
   at('title').replaceChildren(named(study.name));
   document.title = study.name;
   const { name, email, phone } = study.contact || {};

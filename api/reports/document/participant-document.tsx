@@ -4,7 +4,7 @@ import { chartOf } from './charts.js';
 import { Nothing, PrintedTable, document } from './page.js';
 import type { Section } from './page.js';
 import { PlotPicture } from './picture.js';
-import { day, reference } from './reference.js';
+import { reference } from './reference.js';
 import { Locale } from './words.js';
 
 /** The page of a participant's report. */
@@ -88,7 +88,7 @@ function visits({ visits: all }: ParticipantData, speech: Locale): Section {
           speech.date(v.target_date),
           speech.date(v.window_open),
           speech.date(v.window_close),
-          day(speech, v.completed_at),
+          speech.instant(v.completed_at),
           adherence[v.adherence],
           v.days_off_target,
         ])}

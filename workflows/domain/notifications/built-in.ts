@@ -10,12 +10,18 @@ export const hasBuiltIn = (language: string): language is BuiltInLanguage =>
 /** The language without its region; `de_AT` is `de-AT`. */
 export const primaryLanguage = (language: string): string => language.toLowerCase().replaceAll('_', '-').split('-')[0]!;
 
-/** The built-in language for a reader: the reader's own, else the study's default language, else English. */
+/** The built-in language for a reader: the reader's own, else the study's default; undefined: neither is one. */
+export const chosenLanguage = (
+  language: string | null | undefined,
+  default_language?: string | null,
+): BuiltInLanguage | undefined =>
+  [language, default_language].map((one) => primaryLanguage(one ?? '')).find((one) => hasBuiltIn(one));
+
+/** The same, else English. */
 export const builtInLanguage = (
   language: string | null | undefined,
   default_language?: string | null,
-): BuiltInLanguage =>
-  [language, default_language].map((one) => primaryLanguage(one ?? '')).find((one) => hasBuiltIn(one)) ?? 'en';
+): BuiltInLanguage => chosenLanguage(language, default_language) ?? 'en';
 
 /** The built-in texts of each message to a participant, without the closing line with a contact. */
 export const builtInWords: Record<BuiltInLanguage, Record<ParticipantMessage, MessageWords>> = {
