@@ -407,6 +407,7 @@ export const settingDefinitions = {
   INVITATION_DAYS: duration('DAYS', 'life of an invitation', 7),
   REMINDER_INTERVAL_SECONDS: duration('SECONDS', 'how often due reminders are sent', 300),
   REMINDER_MAX_LATENESS_HOURS: duration('HOURS', 'a reminder later than this is suppressed', 12),
+  MESSAGE_RETRY_MAX_DAYS: duration('DAYS', 'how long a message is tried that a mail server or gateway puts off', 7),
   VISIT_STATUS_INTERVAL_SECONDS: duration('SECONDS', 'how often visit states follow the calendar', 3600),
   DATACAPTURE_TIMEOUT_SECONDS: number(
     'Durations',

@@ -1268,7 +1268,7 @@ create table push_attempts (
   next_attempt_at timestamp with time zone,
   warnings jsonb not null default '[]'::jsonb,
   constraint push_attempts_check CHECK ((((status)::text = 'failed'::text) = (error_type IS NOT NULL))),
-  constraint push_attempts_check1 CHECK ((((status)::text = 'success'::text) = (records_imported IS NOT NULL))),
+  constraint push_attempts_check1 CHECK ((((status)::text = 'failed'::text) OR (((status)::text = 'success'::text) = (records_imported IS NOT NULL)))),
   constraint push_attempts_status_check CHECK (((status)::text = ANY ((ARRAY['success'::character varying, 'failed'::character varying, 'skipped'::character varying])::text[]))),
   constraint push_attempts_session_id_fkey FOREIGN KEY (session_id) REFERENCES assessment_sessions(id) ON DELETE CASCADE,
   constraint push_attempts_study_id_fkey FOREIGN KEY (study_id) REFERENCES studies(id) ON DELETE CASCADE,

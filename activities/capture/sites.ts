@@ -12,8 +12,10 @@ interface SiteFound {
   id?: string;
   notice?: TriggerNotice;
 }
+/** The code of a site's notice: nobody is enrolled there, or moved to it. */
+export const SITE_CLOSED = 'SITE_CLOSED';
 /** Notices of readings whose site is not known yet: another site of the study may change that. */
-const UNSETTLED: readonly string[] = ['UNKNOWN_SITE', 'AMBIGUOUS_SITE'];
+const UNSETTLED: readonly string[] = ['UNKNOWN_SITE', 'AMBIGUOUS_SITE', SITE_CLOSED];
 
 /** Whether a reading has to be looked at again, although its record stays the same. */
 export const isUnsettled = (notices: readonly TriggerNotice[]): boolean =>
@@ -26,6 +28,20 @@ const ambiguous = (group: string, sites: readonly SiteRow[]): TriggerNotice => (
     `${sites.map(({ site_code }) => `"${site_code}"`).join(', ')}. ` +
     'Map site_code, or give the site of the group that name as its code.',
 });
+
+/** Those who are there already stay there. */
+const foundAt = ({ id, site_code, closed }: SiteRow): SiteFound =>
+  closed
+    ? {
+        id,
+        notice: {
+          code: SITE_CLOSED,
+          message:
+            `The site "${site_code}" is closed (inactive): nobody is enrolled there, or moved to it. ` +
+            'Once it is active again, a sync does.',
+        },
+      }
+    : { id };
 
 const codeOf = ({ mapped, group }: Reading): string => mapped.values.site_code ?? group ?? '';
 
@@ -56,10 +72,10 @@ export class Sites {
     if (code === undefined && group === null) return {};
     this.sites ??= await sitesOf(this.work.tx, this.study.id);
     const named = this.sites.find((site) => site.site_code === code);
-    if (named) return { id: named.id };
+    if (named) return foundAt(named);
     const [found, ...others] = group === null ? [] : sitesOfGroup(this.sites, group);
     if (found && others.length > 0) return { notice: ambiguous(group!, [found, ...others]) };
-    if (found) return { id: found.id };
+    if (found) return foundAt(found);
     const wanted = code ?? group!;
     if (!this.study.create_missing_sites || wanted.length > MAX_CODE_LENGTH) {
       return {

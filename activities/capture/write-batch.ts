@@ -23,7 +23,7 @@ import type { ExportPlan } from './client/export.js';
 import { formNotExported, TriggerRefused } from './client/failure.js';
 import { readingHashOf } from './record-hashes.js';
 import { isUnsettled } from './sites.js';
-import { adoptSpellings, STUDY_CLOSED, writeParticipants } from './write-participants.js';
+import { adoptSpellings, enrollsNobody, STUDY_CLOSED, writeParticipants } from './write-participants.js';
 import type { WrittenParticipant } from './write-participants.js';
 
 export interface ReadBatch {
@@ -184,7 +184,7 @@ async function writeFresh(
     }
     if (result.code !== STUDY_CLOSED) open.push(record);
     const outcome = failedRecord(record, result);
-    outcomes.push(result.code === STUDY_CLOSED ? { ...outcome, outcome: 'skipped' } : outcome);
+    outcomes.push(enrollsNobody(result) ? { ...outcome, outcome: 'skipped' } : outcome);
   }
   const decided = await decideBatch(
     work,

@@ -15,7 +15,7 @@ import { neededField, unreadWords } from '../../workflows/domain/capture/reading
 import { recordBusy, TriggerRefused } from './client/failure.js';
 import { sortBy } from '../util/sort-by.js';
 import type { TriggerNotice } from './notice.js';
-import { Sites } from './sites.js';
+import { SITE_CLOSED, Sites } from './sites.js';
 
 /** The length of `participants.external_id`. */
 const MAX_RECORD_LENGTH = 200;
@@ -51,7 +51,7 @@ interface CapturedRecord {
  * Creates or updates the participants of records, and the facts behind their anchors: of one record for a trigger, of a
  * batch for a sync. The enrollment date is only a fact here: only the anchor changes the participant's date. Refusals
  * of single records: PARTICIPANT_CODE_TAKEN, INVALID_PARTICIPANT_CODE, RECORD_ID_TOO_LONG, FIELD_NOT_EXPORTED,
- * STUDY_CLOSED.
+ * STUDY_CLOSED, SITE_CLOSED.
  * @param existing the records' participants, if the transaction has locked them already
  */
 export async function writeParticipants(
@@ -83,16 +83,22 @@ export async function writeParticipants(
   for (const reading of others) {
     const { enrollment_date: _fact, site_code: _code, ...columns } = reading.mapped.values;
     const site = siteOf.get(reading)!;
+    const row = locked.get(reading.record);
+    const isClosed = site.notice?.code === SITE_CLOSED;
+    if (isClosed && !row) {
+      results.set(reading.record, new TriggerRefused(SITE_CLOSED, site.notice!.message));
+      continue;
+    }
+    const stays = isClosed && row?.site_id === site.id;
     const each = {
       reading,
       columns: {
         ...columns,
-        ...(site.id !== undefined && { site_id: site.id }),
+        ...(site.id !== undefined && !isClosed && { site_id: site.id }),
         ...(reading.datacapture_arm !== undefined && { datacapture_arm: reading.datacapture_arm }),
       },
-      notices: [...(site.notice ? [site.notice] : []), ...droppedFrom(reading), ...unreadOf(reading)],
+      notices: [...(site.notice && !stays ? [site.notice] : []), ...droppedFrom(reading), ...unreadOf(reading)],
     };
-    const row = locked.get(reading.record);
     if (row) known.push({ ...each, row });
     else fresh.push(each);
   }
@@ -145,6 +151,9 @@ const sourceOf = (origin: CaptureOrigin, { mapped }: Reading) => ({
   ...(mapped.dropped.length > 0 && { dropped: mapped.dropped }),
 });
 const formStatus = (reading: Reading) => (reading.form_complete ? 'complete' : 'draft');
+
+/** Of records that are no fault: nobody is enrolled in such a study, or at such a site. */
+export const enrollsNobody = ({ code }: TriggerRefused): boolean => code === STUDY_CLOSED || code === SITE_CLOSED;
 
 /** The code of `studyClosed`. */
 export const STUDY_CLOSED = 'STUDY_CLOSED';

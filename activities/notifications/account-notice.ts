@@ -2,7 +2,7 @@ import { noticeSent, noticeToSend } from '../../db/identity/account-notices.quer
 import type { AccountNotice, NoticeKind } from '../../db/identity/account-notices.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { staffMail } from './mail.js';
-import { RefusedMessage } from './provider.js';
+import { RefusedMessage, faultAfter } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -74,14 +74,26 @@ function messageOf(notice: AccountNotice, login: string): { subject: string; tex
 
 /** Sends a user an account notice, once. */
 export const sendAccountNotice =
-  ({ database, mail, login }: { database: Database; mail: Provider | null; login: string }) =>
+  ({
+    database,
+    mail,
+    login,
+    retryDays,
+  }: {
+    database: Database;
+    mail: Provider | null;
+    login: string;
+    /** MESSAGE_RETRY_MAX_DAYS. */
+    retryDays: number;
+  }) =>
   async (id: string): Promise<void> => {
     const notice = await readInScope(database, [], (tx) => noticeToSend(tx, id));
     if (!notice) return;
     try {
       // Without a mail server nobody can be notified.
       await mail?.send({ id, to: notice.email, ...messageOf(notice, login) });
-    } catch (fault) {
+    } catch (thrown) {
+      const fault = faultAfter(thrown, notice.created_at, retryDays);
       if (!(fault instanceof RefusedMessage)) throw fault;
     }
     await withStudyScope(database, [], ({ tx }) => noticeSent(tx, id));

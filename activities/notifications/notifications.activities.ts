@@ -58,6 +58,7 @@ export function openMessaging({
       settings.PUSH_GATEWAY_URL ? pushGateway(settings.PUSH_GATEWAY_URL) : null,
     ),
   };
+  const retryDays = settings.MESSAGE_RETRY_MAX_DAYS;
   const links = { secret: settings.SESSION_SECRET, minutes: settings.MAGIC_LINK_MINUTES, publicUrl };
   const pace = new RateLimiter(database, {
     email: settings.EMAIL_PER_MINUTE,
@@ -80,7 +81,7 @@ export function openMessaging({
   });
   return {
     activities: { ...reminders, ...createSummaryActivities({ database }) },
-    send: sendNotification({ database, channels, links, pages, pace }),
+    send: sendNotification({ database, channels, links, pages, pace, retryDays }),
     sendUserLink: sendUserLink({
       database,
       mail: channels.email,
@@ -88,8 +89,14 @@ export function openMessaging({
       publicUrl,
       pages,
       minutes: { password_reset: settings.PASSWORD_RESET_MINUTES, invitation: settings.INVITATION_DAYS * 1440 },
+      retryDays,
     }),
-    sendAccountNotice: sendAccountNotice({ database, mail: channels.email, login: pages?.login ?? publicUrl }),
+    sendAccountNotice: sendAccountNotice({
+      database,
+      mail: channels.email,
+      login: pages?.login ?? publicUrl,
+      retryDays,
+    }),
     prepare: async (client, taskQueue, keep = false) => {
       await keepLatenessLimit(database, settings.REMINDER_MAX_LATENESS_HOURS);
       await ensureNotificationSchedules(client, {

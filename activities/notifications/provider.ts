@@ -1,3 +1,5 @@
+import { nowMs } from '../../db/client/clock.js';
+
 /** A message for a provider; a channel ignores fields that it doesn't support. */
 export interface Message {
   /** The notification's id. */
@@ -35,6 +37,22 @@ export class RefusedMessage extends Error {
     super(message);
   }
 }
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The fault of a message that a server put off: it is tried again, or refused once it has been for so long.
+ * @param since when the message was written
+ * @param days how long one is tried (MESSAGE_RETRY_MAX_DAYS)
+ */
+export function faultAfter(fault: unknown, since: string, days: number): unknown {
+  if (fault instanceof RefusedMessage || nowMs() - Date.parse(since) < days * DAY_MS) return fault;
+  return new RefusedMessage(`put off for as long as MESSAGE_RETRY_MAX_DAYS allows (${codeOf(fault)})`);
+}
+
+/** Its message may name an address. */
+export const codeOf = (fault: unknown): string =>
+  (fault as { code?: unknown }).code?.toString() ?? (fault instanceof Error ? fault.name : 'fault');
 
 export interface Channels {
   email: Provider | null;

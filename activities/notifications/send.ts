@@ -12,7 +12,7 @@ import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
 import { overrideDecidedMail } from './override-decided.js';
 import type { RateLimiter } from './rate-limiter.js';
-import { RefusedMessage, unconfiguredReasons } from './provider.js';
+import { RefusedMessage, codeOf, faultAfter, unconfiguredReasons } from './provider.js';
 import type { Channels, Message } from './provider.js';
 import { sendReminder } from './reminders/send-reminder.js';
 import { dailySummaryFor } from './summary/summary.activities.js';
@@ -36,6 +36,8 @@ export interface SendDeps {
   /** Set if the console is enabled. */
   pages?: ConsoleLinks | undefined;
   pace?: RateLimiter | undefined;
+  /** MESSAGE_RETRY_MAX_DAYS. */
+  retryDays: number;
 }
 
 /**
@@ -55,7 +57,8 @@ export const sendNotification =
         ? sendAgain(deps, id)
         : sendOnce(deps, row));
       await settle(stopped?.stopped ?? 'sent', stopped?.reason ?? null);
-    } catch (fault) {
+    } catch (thrown) {
+      const fault = faultAfter(thrown, row.created_at, deps.retryDays);
       if (!(fault instanceof RefusedMessage)) {
         await withStudyScope(deps.database, '*', ({ tx }) => noteAttempt(tx, id, codeOf(fault)));
         throw fault;
@@ -64,10 +67,6 @@ export const sendNotification =
       if (fault.addressIsGone) await withStudyScope(deps.database, '*', ({ tx }) => markAddressDead(tx, id));
     }
   };
-
-/** Its message may name an address. */
-const codeOf = (fault: unknown): string =>
-  (fault as { code?: unknown }).code?.toString() ?? (fault instanceof Error ? fault.name : 'fault');
 
 async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stopped | undefined> {
   const provider = deps.channels[row.channel];

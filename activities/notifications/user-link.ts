@@ -5,7 +5,7 @@ import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { withStudyScope } from '../../db/client/transaction.js';
 import { textMail } from './mail.js';
-import { RefusedMessage } from './provider.js';
+import { RefusedMessage, faultAfter } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -18,6 +18,8 @@ export interface UserLinkDeps {
   /** Set if the console is enabled. */
   pages: ConsoleLinks | undefined;
   minutes: Record<LinkPurpose, number>;
+  /** MESSAGE_RETRY_MAX_DAYS. */
+  retryDays: number;
 }
 
 const words: Record<LinkPurpose, (link: string, minutes: number) => { subject: string; text: string }> = {
@@ -48,7 +50,7 @@ const span = (minutes: number): string =>
  * crash the message is sent again, and the last link counts.
  */
 export const sendUserLink =
-  ({ database, mail, secret, publicUrl, pages, minutes }: UserLinkDeps) =>
+  ({ database, mail, secret, publicUrl, pages, minutes, retryDays }: UserLinkDeps) =>
   async (id: string): Promise<void> => {
     if (!secret)
       throw Object.assign(new Error('SESSION_SECRET is not set: a link cannot be made.'), {
@@ -75,7 +77,8 @@ export const sendUserLink =
         text,
         html: textMail({ language: 'en', title: subject, text: text.trimEnd(), button }),
       });
-    } catch (fault) {
+    } catch (thrown) {
+      const fault = faultAfter(thrown, link.created_at, retryDays);
       if (!(fault instanceof RefusedMessage)) throw fault;
       refusal = fault.message;
     }

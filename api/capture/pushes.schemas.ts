@@ -51,7 +51,9 @@ const Attempt = record('Push', {
   status: oneOf('success', 'failed', 'skipped'),
   error_type: ErrorType,
   message: nullable(Type.String()),
-  records_imported: nullable(Type.Integer()),
+  records_imported: nullable(
+    Type.Integer({ description: 'also of a failed push of which only some fields were refused' }),
+  ),
   already_there: Type.Boolean({
     description: 'an earlier attempt whose answer was lost had written it: nothing was written again',
   }),

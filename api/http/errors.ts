@@ -57,6 +57,7 @@ const registry = {
   EMPTY: [422, 'The submission has no result.'],
   STUDY_NOT_EMPTY: [409, 'The study has participants and cannot be deleted.'],
   STUDY_CLOSED: [409, 'The study is completed or archived: it enrolls nobody.'],
+  SITE_CLOSED: [409, 'The site is closed (inactive): nobody is enrolled there, or moved to it.'],
   SITE_CODE_TAKEN: [409, 'Another site of the study has this site_code.'],
   PARTICIPANT_CODE_TAKEN: [409, 'Another participant of the study has this participant_code.'],
   DUPLICATE_EXTERNAL_ID: [409, 'Another participant of the study has this external_id.'],

@@ -111,6 +111,12 @@ const studyClosed: RowFault = {
   message: 'The study is completed or archived: it enrolls nobody',
 };
 
+const siteClosed: RowFault = {
+  field: 'site_code',
+  code: 'SITE_CLOSED',
+  message: 'The site is closed (inactive): nobody is enrolled there, or moved to it',
+};
+
 /** What is not kept any more of a known participant; PATCH refuses it as well. */
 const erasedFaults = (fields: RowFields, { erased }: KnownParticipant): RowFault[] =>
   IDENTITY.filter((field) => erased && fields[field] !== undefined).map((field) => ({
@@ -182,7 +188,8 @@ class Portion {
     ];
     if (siteCode === undefined) return withoutSite || known ? [] : far;
     const site = sites.get(siteCode);
-    if (site) return site.in_reach ? [] : far;
+    if (site && !site.in_reach) return far;
+    if (site) return site.closed && site.id !== known?.site_id ? [siteClosed] : [];
     return rules.create_missing_sites
       ? []
       : [{ field: 'site_code', code: 'UNKNOWN_SITE', message: 'site_code is not a site of the study' }];

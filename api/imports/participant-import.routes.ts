@@ -21,7 +21,7 @@ const description =
   'site_code, preferred_language; email, phone, timezone, date_of_birth and arm are optional, others are ignored. ' +
   'Valid rows are imported although others fail; each error names its row (the header is row 1), field and ' +
   'code. The header without participant_code, or with a column twice: 400 HEADER_INVALID. ' +
-  'A study that is completed or archived enrolls nobody: STUDY_CLOSED. ' +
+  'A study that is completed or archived enrolls nobody: STUDY_CLOSED; nor does an inactive site: SITE_CLOSED. ' +
   'The same file again finds everything there and says so (warning FILE_IMPORTED_BEFORE). ' +
   'A code that is a date or time is taken, and a warning CODE_IS_DATE names its row: spreadsheet programs make ' +
   'dates of codes such as 3-4. ';

@@ -73,7 +73,7 @@ export const participantRoutes = [
     description:
       'Makes the participant and its anchor date (`unset`, version 1), which is decided once a source gives one: ' +
       'enrollment_date is not writable here. A code or `external_id` that the study has already is 409; so is ' +
-      'STUDY_CLOSED, where the study is completed or archived.',
+      'STUDY_CLOSED, where the study is completed or archived, and SITE_CLOSED, where the site is inactive.',
     body: NewParticipant,
     responses: { 201: Participant },
     handle: async ({ tx, audit, actor, context, params, body }) =>

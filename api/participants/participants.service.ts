@@ -72,8 +72,8 @@ export const announceSourcesChanged = (
 
 /**
  * Enrolls a participant: the record, its anchor (`unset`, version 1) and the start of its workflow commit together.
- * @throws 409 STUDY_CLOSED, PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site, IN_FUTURE; 403
- * SITE_NOT_ASSIGNED
+ * @throws 409 STUDY_CLOSED, SITE_CLOSED, PARTICIPANT_CODE_TAKEN, DUPLICATE_EXTERNAL_ID; 400 unknown site, IN_FUTURE;
+ * 403 SITE_NOT_ASSIGNED
  */
 export async function enrollParticipant(
   { tx, audit, actor, context }: RequestScope,
@@ -82,8 +82,9 @@ export async function enrollParticipant(
 ): Promise<ParticipantRecord> {
   if (await studyHasEnded(tx, studyId)) throw problem('STUDY_CLOSED');
   requireBorn(input);
-  const { fields, siteId } = await resolveSite(tx, studyId, input);
+  const { fields, siteId, closed } = await resolveSite(tx, studyId, input);
   await requireReach(tx, studyId, siteId ?? null);
+  if (closed) throw problem('SITE_CLOSED');
   await requireOwnRecord(tx, studyId, fields.external_id);
   const id = await mapConstraintErrors(unique, () =>
     insertParticipant(tx, {
@@ -114,7 +115,7 @@ export async function changeParticipant(
 ): Promise<ParticipantRecord> {
   const before = await locked(tx, id);
   assertIfMatch({ ...before });
-  const { fields, siteId } = await resolveSite(tx, before.study_id, input);
+  const { fields, siteId, closed } = await resolveSite(tx, before.study_id, input);
   const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
   const changed = changedFields({ ...before }, { ...change });
   if (changed.length === 0) return before;
@@ -125,6 +126,7 @@ export async function changeParticipant(
     changed.filter((field) => ERASED_FOR_GOOD.includes(field)),
   );
   if (changed.includes('site_id')) await requireReach(tx, before.study_id, siteId ?? null);
+  if (closed && changed.includes('site_id')) throw problem('SITE_CLOSED');
   if (changed.includes('external_id')) await requireOwnRecord(tx, before.study_id, fields.external_id, id);
   await mapConstraintErrors(unique, () => updateParticipant(tx, id, change));
   audit.record({
@@ -334,11 +336,14 @@ async function requireOwnRecord(tx: Tx, studyId: string, externalId?: string | n
     });
 }
 
-/** Takes the site by id or by code; both must mean the same. `siteId` undefined: the site is not part of the change. */
+/**
+ * Takes the site by id or by code; both must mean the same. `siteId` undefined: the site is not part of the change.
+ * `closed`: nobody new comes to it.
+ */
 async function resolveSite(tx: Tx, studyId: string, input: Fields) {
   const { site_id, site_code, ...others } = input;
   const fields = withoutBlanks(others);
-  if (site_id === undefined && site_code === undefined) return { fields, siteId: undefined };
+  if (site_id === undefined && site_code === undefined) return { fields, siteId: undefined, closed: false };
   const byId = site_id ? await siteById(tx, site_id) : undefined;
   if (site_id && byId?.study_id !== studyId) throw brokenRule('site_id', 'UNKNOWN_SITE', 'is not a site of the study');
   const byCode = site_code ? await siteByCode(tx, studyId, site_code) : undefined;
@@ -346,7 +351,7 @@ async function resolveSite(tx: Tx, studyId: string, input: Fields) {
   if (site_id && site_code && byId?.id !== byCode?.id)
     throw brokenRule('site_code', 'SITE_CONFLICT', 'names another site than site_id');
   const site = byId ?? byCode;
-  return { fields, siteId: site?.id ?? null };
+  return { fields, siteId: site?.id ?? null, closed: site?.status === 'inactive' };
 }
 
 /**

@@ -64,7 +64,8 @@ export const siteRoutes = [
     summary: 'Change a site',
     description:
       'Only the fields that are given change. Another time zone plans the visits of its participants again in ' +
-      'the background. A site_code that the study has already is 409 SITE_CODE_TAKEN.',
+      'the background. An inactive site takes no new participants. A site_code that the study has already is 409 ' +
+      'SITE_CODE_TAKEN.',
     access: inStudy('researcher'),
     transaction: 'change',
     body: SiteChange,

@@ -152,6 +152,7 @@ export async function retellVisit(
   tx: Tx,
   visitId: string,
   sessionId: string,
+  completedAt: string,
 ): Promise<{ session_id: string | null; completed_at: string } | undefined> {
   const before = await ScheduledVisit.query(tx)
     .findById(visitId)
@@ -160,15 +161,9 @@ export async function retellVisit(
     .select('session_id', 'completed_at')
     .castTo<{ session_id: string | null; completed_at: string } | undefined>();
   if (!before) return undefined;
-  const session = await AssessmentSession.query(tx)
-    .findById(sessionId)
-    .whereNotNull('completed_at')
-    .select(raw('completed_at::text as completed_at'))
-    .castTo<{ completed_at: string } | undefined>();
+  const session = await AssessmentSession.query(tx).findById(sessionId).whereNotNull('completed_at').select('id');
   if (session)
-    await ScheduledVisit.query(tx)
-      .findById(visitId)
-      .patch({ session_id: sessionId, completed_at: session.completed_at });
+    await ScheduledVisit.query(tx).findById(visitId).patch({ session_id: sessionId, completed_at: completedAt });
   return before;
 }
 
@@ -196,12 +191,12 @@ export async function completedSessionOf(
   tx: Tx,
   visitId: string,
   but: string,
-): Promise<{ id: string; completed_at: string } | undefined> {
+): Promise<{ id: string; started_at: string; completed_at: string; created_at: string } | undefined> {
   return tx('assessment_sessions')
     .where({ visit_id: visitId, status: 'completed' })
     .whereNot({ id: but })
     .orderBy(['completed_at', 'id'])
-    .first('id', 'completed_at');
+    .first('id', 'started_at', 'completed_at', 'created_at');
 }
 
 export async function isVisitOf(tx: Tx, id: string, participantId: string): Promise<boolean> {

@@ -7,6 +7,7 @@ export interface LiveVisit {
   is_baseline: boolean;
   datacapture_event: string | null;
   session_id: string | null;
+  window_open: string;
 }
 
 /**
@@ -21,7 +22,7 @@ export async function liveVisit(tx: Tx, visitId: string): Promise<LiveVisit | un
   if (!named) return undefined;
   const rows = await query<LiveVisit>(
     tx,
-    `select id, status, is_baseline, datacapture_event, session_id from scheduled_visits
+    `select id, status, is_baseline, datacapture_event, session_id, window_open from scheduled_visits
       where visit_key = $1 and status not in ('superseded', 'cancelled') for update`,
     [named.visit_key],
   );

@@ -127,10 +127,16 @@ export async function takenCodes(tx: Tx, studyId: string, codes: readonly string
 export interface SiteRow {
   id: string;
   site_code: string;
+  /** Nobody is enrolled there any more. */
+  closed?: boolean;
 }
 /** A study's sites by code. */
 export async function sitesOf(tx: Tx, studyId: string): Promise<SiteRow[]> {
-  return prepared<SiteRow>(tx, 'select id, site_code from sites where study_id = $1 order by site_code', [studyId]);
+  return prepared<SiteRow>(
+    tx,
+    `select id, site_code, status = 'inactive' as closed from sites where study_id = $1 order by site_code`,
+    [studyId],
+  );
 }
 
 /** Creates a site, or finds the one that was created concurrently. @returns its id and whether it is new */

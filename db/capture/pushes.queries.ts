@@ -81,8 +81,8 @@ export async function pushFacts(tx: Tx, sessionId: string): Promise<PushFacts | 
 }
 
 /**
- * The tasks whose results other visits of the participant have delivered to an event. A visit that another session
- * tells, or whose event was corrected since, is none of them.
+ * The tasks whose results other visits of the participant have delivered to an event, all or some of them. A visit that
+ * another session tells, or whose event was corrected since, is none of them.
  */
 export function tasksDelivered(tx: Tx, push: PushRow, event: string): Promise<string[]> {
   return tx('assessment_sessions as s')
@@ -90,7 +90,11 @@ export function tasksDelivered(tx: Tx, push: PushRow, event: string): Promise<st
     .join('session_tasks as k', 'k.session_id', 's.id')
     .where({ 's.participant_id': push.participant_id, 'v.status': 'completed', 'v.datacapture_event': event })
     .whereNot('s.id', push.session_id)
-    .whereExists(tx('push_attempts as a').whereRaw('a.session_id = s.id').where('a.status', 'success'))
+    .whereExists(
+      tx('push_attempts as a')
+        .whereRaw('a.session_id = s.id')
+        .where((any) => void any.where('a.status', 'success').orWhere('a.records_imported', '>', 0)),
+    )
     .distinct('k.task')
     .pluck('k.task') as unknown as Promise<string[]>;
 }

@@ -48,6 +48,7 @@ export interface AccountNotice {
   kind: NoticeKind;
   details: NoticeDetails;
   email: string;
+  created_at: string;
   /** Accurate to the minute. */
   at: string;
 }
@@ -59,7 +60,7 @@ export async function noticeToSend(tx: Tx, id: string): Promise<AccountNotice | 
     .joinRelated('user', { alias: 'u' })
     .where({ 'n.id': id, 'u.status': 'active' })
     .whereNull('n.sent_at')
-    .select('n.kind', 'n.details', 'u.email')
+    .select('n.kind', 'n.details', 'n.created_at', 'u.email')
     .select(raw(`to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as at`))
     .first()
     .castTo<AccountNotice | undefined>();

@@ -16,7 +16,7 @@ export async function insertUserLink(tx: Tx, userId: string, purpose: LinkPurpos
 export async function keepUserLink(
   tx: Tx,
   link: { id: string; hash: Buffer; minutes: Record<LinkPurpose, number> },
-): Promise<{ user_id: string; email: string; purpose: LinkPurpose } | undefined> {
+): Promise<{ user_id: string; email: string; purpose: LinkPurpose; created_at: string } | undefined> {
   const { invitation, password_reset } = link.minutes;
   const [kept] = await UserLink.query(tx)
     .where({ id: link.id })
@@ -30,10 +30,10 @@ export async function keepUserLink(
         [invitation, password_reset],
       ),
     })
-    .returning(['user_id', 'purpose']);
+    .returning(['user_id', 'purpose', 'created_at']);
   if (!kept) return undefined;
   const user = await User.query(tx).findById(kept.user_id).select('email');
-  return { user_id: kept.user_id, email: user!.email, purpose: kept.purpose };
+  return { user_id: kept.user_id, email: user!.email, purpose: kept.purpose, created_at: kept.created_at };
 }
 
 export async function userLinkSent(tx: Tx, id: string): Promise<void> {

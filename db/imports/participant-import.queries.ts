@@ -141,6 +141,8 @@ export interface ImportSite {
   id: string;
   site_code: string;
   in_reach: boolean;
+  /** Nobody new comes to it. */
+  closed: boolean;
 }
 
 /**
@@ -154,8 +156,8 @@ export async function importSites(
   const rows = await query<ImportSite & { site_code: string | null; at: string }>(
     tx,
     `select id, site_code, $1::uuid <> all (app_site_studies()) or id = any (app_sites()) as in_reach,
-      null as at from sites where study_id = $2
-     union all select null, null, $1::uuid <> all (app_site_studies()), clock_timestamp()`,
+      status = 'inactive' as closed, null as at from sites where study_id = $2
+     union all select null, null, $1::uuid <> all (app_site_studies()), false, clock_timestamp()`,
     [studyId, studyId],
   );
   const found = rows;

@@ -215,6 +215,7 @@ describe('Into the portal', function links() {
         database: setting.stage.database,
         channels: { email: provider, sms: null },
         links: { secret, minutes: 15, publicUrl: 'https://study.example.org/' },
+        retryDays: 7,
       });
     });
     beforeEach(() => {
@@ -246,6 +247,19 @@ describe('Into the portal', function links() {
         { status: 'cancelled', reason: 'no active participants are assigned to this caregiver' },
         [],
       ]);
+    });
+
+    it('that is put off for longer than messages are tried has failed, and says why', async () => {
+      const [recent, old] = [await queued(await setting.person()), await queued(await setting.person())];
+      await setting.stage.sql(`update notifications set created_at = now() - interval '8 days' where id = ?`, [old]);
+      down = true;
+      await send(recent).catch(() => undefined);
+      await send(old);
+      expect(await stateOf(recent)).to.deep.equal({ status: 'pending', reason: null });
+      expect(await stateOf(old)).to.deep.equal({
+        status: 'failed',
+        reason: 'put off for as long as MESSAGE_RETRY_MAX_DAYS allows (Error)',
+      });
     });
 
     it('that is written again has another token, and the last one counts; once opened it is not sent again', async () => {

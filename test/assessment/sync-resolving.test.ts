@@ -116,6 +116,27 @@ describe('A resolved sync conflict and the visit of its session', () => {
     expect(await site.seeVisit(visit.id)).to.include({ status: 'completed', session_id: other.server_id });
   });
 
+  for (const year of ['1970', '2199'])
+    it(`for the device, whose clock was in ${year}: the visit was done when the session arrived`, async () => {
+      const ago = Date.now();
+      const times = { startedAt: `${year}-01-01T00:00:00Z`, completedAt: `${year}-01-01T00:20:00Z` };
+      const arrived = (visit: Loose) =>
+        expect(Date.parse(visit.completed_at as string)).to.be.within(ago - 60_000, Date.now());
+      const { visit, made } = await meets(times);
+      await resolve('local');
+      expect(await site.see(made.server_id!)).to.include({ status: 'completed' });
+      arrived(await site.seeVisit(visit.id));
+      arrived((await audited('visit_completed'))[0]!.audit_metadata as Loose);
+
+      const taken = await site.visit({}, [-2, 0]);
+      await session(site.item('first', { visitId: taken.id }));
+      const late = await session(site.item('late', { visitId: taken.id, ...times }));
+      expect(late.conflict_type).to.equal('visit_already_completed');
+      await resolve('local');
+      expect(await site.seeVisit(taken.id)).to.include({ session_id: late.server_id });
+      arrived(await site.seeVisit(taken.id));
+    });
+
   it('of a withdrawn participant: the schedule is frozen, and the visit stays as it was', async () => {
     const { visit, made } = await meets({ status: 'abandoned', completedAt: null });
     await site.http.expect(200, 'POST', `/api/participants/${site.participant.id}/withdraw`, { reason: 'moved' });

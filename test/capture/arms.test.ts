@@ -59,6 +59,18 @@ describe('a project of several arms', function () {
   };
   const OWN = { one: ['baseline_arm_1', 'later_arm_1'], two: ['baseline_arm_2', 'later_arm_2'] };
 
+  it('still enrolls in one arm, by trigger and by sync, when the events of the other are deleted there', async () => {
+    const study = await connected({ poll_interval_minutes: 0 });
+    for (const name of ['baseline_arm_2', 'later_arm_2'])
+      stage.simulator.control.deleteEvent(Number(study.projectId), name);
+    await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    expect((await study.settled(1))[0]).to.include({ status: 'processed', outcome: 'created', error: null });
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_1', trigger: false });
+    expect((await synced(study)).progress).to.include({ created: 1, failed: 0 });
+    await study.enroll('one', { lang: 'de' }, { event: 'baseline_arm_1' });
+    expect((await study.settled(2))[1]).to.include({ status: 'processed', outcome: 'updated', error: null });
+  });
+
   for (const enrollment_event of ['baseline_arm_1, baseline_arm_2', null]) {
     for (const windows of [false, true]) {
       it(`gives each participant the visits of its own arm (enrollment_event ${enrollment_event}, ${windows ? 'windows' : 'mapping'}), by trigger and by sync`, async () => {

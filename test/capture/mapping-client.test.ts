@@ -91,6 +91,26 @@ describe('capture client: nothing that the capture system says is trusted', func
       false,
       /banned/,
     ],
+    [
+      'a ban in words of a web server',
+      (_q, r) =>
+        r
+          .writeHead(429, { 'content-type': 'text/html' })
+          .end('Your IP address (192.0.2.1) has been banned due to suspected abuse.'),
+      'rejected',
+      false,
+      /\(429\).*banned/,
+    ],
+    [
+      'a ban on a page',
+      (_q, r) =>
+        r
+          .writeHead(429, { 'content-type': 'text/html' })
+          .end('<!DOCTYPE html><html><body>Your IP address has been banned.</body></html>'),
+      'rejected',
+      false,
+      /\(429\).*banned/,
+    ],
     ['a broken connection', (request) => request.socket.destroy(), 'connection_error', true],
     [
       'a connection that breaks in the answer',

@@ -98,7 +98,8 @@ describe('capture mapping: fields of a participant', () => {
 
   it('reads a checkbox as the one code that is ticked, and guesses nothing of two', () => {
     expect(map({ grp___1: '0', grp___2: '1' }, { arm: 'grp' }).values.arm).to.equal('2');
-    expect(map({ grp___1: '1', grp___2: '1' }, { arm: 'grp' }).values.arm).to.equal(undefined);
+    expect(map({ grp___1: '1', grp___2: '1' }, { arm: 'grp' })).to.deep.equal({ values: {}, dropped: ['arm'] });
+    expect(map({ grp___1: '0', grp___2: '0' }, { arm: 'grp' })).to.deep.equal({ values: {}, dropped: [] });
     expect(map({ grp___1: '1' }, { arm: 'grp___1' }).values.arm).to.equal('1');
     const codes = { grp: ['1', 'B-1'] };
     expect(mapParticipant({ grp___b_1: '1' }, { arm: 'grp' }, none, undefined, codes).values.arm).to.equal('B-1');

@@ -198,6 +198,29 @@ describe('results are pushed to the capture system', function () {
     expect(of.standing(record!)).to.include({ mean_rt_ms: '300.5', cognition_complete: '2' });
   });
 
+  it('a form that is locked stops no result of another form: the push names its fields, and delivers them once it is unlocked', async () => {
+    const of = await stage.study();
+    const person = await of.person();
+    stage.simulator.control.lockRecord(of.projectId, person.record!, true, 'cognition', EVENT);
+    const { session, record } = await of.ended({
+      person,
+      summaries: { stroop: { mean_rt: 300.5, accuracy: 0.9 }, digit_span: { span: 6 } },
+    });
+    const attempt = await of.attempt(session, () => true, 'an attempt');
+    expect(attempt).to.include({ error_type: 'rejected', next_attempt_at: null, records_imported: 1 });
+    expect(attempt.message).to.match(
+      /has the others: mean_rt: This field is located on a form that is locked.*accuracy: /,
+    );
+    expect(attempt.message).to.not.include('300').and.not.include(record!).and.not.include('span:');
+    expect(of.standing(record!)).to.include({ span: '6.0' }).and.not.have.any.keys('mean_rt', 'accuracy');
+    expect((await of.see(session)).sync_status).to.equal('failed');
+    stage.simulator.control.lockRecord(of.projectId, record!, false, 'cognition', EVENT);
+    await of.push(session);
+    await of.synced(session);
+    const complete = { cognition_complete: '2', memory_complete: '2' };
+    expect(of.standing(record!)).to.include({ mean_rt: '300.5', span: '6.0', ...complete });
+  });
+
   it('a value outside of the range that a field suggests is sent, and the push says so', async () => {
     const { session, record } = await study.ended({ summaries: { stroop: { accuracy: 411.25, mean_rt: 300 } } });
     await study.synced(session);

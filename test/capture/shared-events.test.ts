@@ -30,6 +30,20 @@ describe('two visits of a participant at one event of the capture system', funct
     expect(study.standing(person.record!, SECOND)).to.include({ mean_rt: '777' });
   });
 
+  it('nor where some of the first ones were refused: the others stand', async () => {
+    const study = await stage.study();
+    const person = await study.person();
+    const first = await study.ended({ person, summaries: { stroop: { ...SUMMARY, total_trials: 40.5 } } });
+    expect(await study.attempt(first.session, () => true, 'an attempt')).to.include({
+      error_type: 'rejected',
+      records_imported: 1,
+    });
+    const later = await study.ended({ person, summaries: second });
+    const refused = await study.attempt(later.session, () => true, 'an attempt');
+    expect(refused.message).to.match(/^EVENT_TAKEN: /);
+    expect(study.standing(person.record!)).to.include({ mean_rt: '412.35' });
+  });
+
   it('share it where their results are in different fields', async () => {
     const study = await stage.study();
     const person = await study.person();

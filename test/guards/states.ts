@@ -1,6 +1,7 @@
 import type { Guard } from './guard.js';
 
 const STATES = 'test/api/study-states.test.ts';
+const CLOSED_SITES = 'test/capture/closed-sites.test.ts';
 const PLAN = 'api/imports/participant-import-plan.ts';
 const ENROLLS_NOBODY = 'one that has ended enrolls nobody, by hand or by a file; those who are enrolled are corrected';
 
@@ -13,6 +14,38 @@ export const stateGuards: readonly Guard[] = [
     without: `if (studyId === '' && (await studyHasEnded(tx, studyId))) throw problem('STUDY_CLOSED');`,
     test: STATES,
     title: ENROLLS_NOBODY,
+  },
+  {
+    refuses: 'an enrollment by hand at a site that is closed',
+    file: 'api/participants/participants.service.ts',
+    text: `if (closed) throw problem('SITE_CLOSED');`,
+    without: `if (closed && studyId === '') throw problem('SITE_CLOSED');`,
+    test: CLOSED_SITES,
+    title: 'takes no new participants by hand or by a file; those who are there stay',
+  },
+  {
+    refuses: 'a move to a site that is closed',
+    file: 'api/participants/participants.service.ts',
+    text: `if (closed && changed.includes('site_id')) throw problem('SITE_CLOSED');`,
+    without: `if (closed && changed.includes('id')) throw problem('SITE_CLOSED');`,
+    test: CLOSED_SITES,
+    title: 'takes no new participants by hand or by a file; those who are there stay',
+  },
+  {
+    refuses: 'a row of a file at a site that is closed',
+    file: PLAN,
+    text: 'return site.closed && site.id !== known?.site_id ? [siteClosed] : [];',
+    without: `return site.closed && site.id === '' ? [siteClosed] : [];`,
+    test: CLOSED_SITES,
+    title: 'takes no new participants by hand or by a file; those who are there stay',
+  },
+  {
+    refuses: 'an enrollment from the capture system at a site that is closed',
+    file: 'activities/capture/write-participants.ts',
+    text: 'if (isClosed && !row) {',
+    without: `if (isClosed && !row && origin.study_id === '') {`,
+    test: CLOSED_SITES,
+    title: 'takes no new participants from the capture system, which names the site, until it is active again',
   },
   {
     refuses: 'an enrollment by a file into a study that has ended',

@@ -1,6 +1,7 @@
+import type { FieldFault } from '../../../workflows/domain/capture/push-record.js';
 import { CaptureFailure } from './failure.js';
 import { postForm } from './http.js';
-import { redactValues } from './redact.js';
+import { faultsOf, redactValues } from './redact.js';
 import type { HttpAnswer, PostOptions } from './http.js';
 
 export interface CaptureAccess {
@@ -24,6 +25,9 @@ export interface RecordFilter {
 
 /** An address is banned for good (429): no call helps. */
 const BANNED = /\bbanned\b/i;
+const TOO_MANY = 429;
+/** What a ban says whose words are no JSON. */
+const BAN = { error: 'This address has been banned.' };
 
 /** When a project may be called again, in milliseconds of the monotonic clock. */
 const limited = new Map<string, number>();
@@ -158,7 +162,7 @@ export class CaptureClient {
     if (later) throw later;
     if (status >= 500) throw new CaptureFailure('http_error', `The capture system answered ${status}.`);
     // It refuses in JSON: a page is of a web server or proxy in front of it, which is being updated.
-    if (status >= 400 && status !== 401 && status !== 403 && isPage(answer))
+    if (status >= 400 && ![401, 403, TOO_MANY].includes(status) && isPage(answer))
       throw new CaptureFailure(
         'invalid_response',
         `The capture system answered with a web page (${status}): maintenance, or api_url is wrong.`,
@@ -166,8 +170,8 @@ export class CaptureClient {
     if (status >= 400)
       throw new CaptureFailure(
         'rejected',
-        `The capture system refused (${status})${this.words(parsed ?? answer.body)}`,
-        { status },
+        `The capture system refused (${status})${this.words(parsed ?? (status === TOO_MANY ? BAN : undefined))}`,
+        { status, faults: this.faultsIn(parsed) },
       );
     if (status !== 200) throw new CaptureFailure('invalid_response', `The capture system answered ${status}.`);
     if (parsed === undefined) throw new CaptureFailure('invalid_response', notJson(answer));
@@ -186,7 +190,7 @@ export class CaptureClient {
   /** A question of a person is asked nevertheless: the limit may have been lifted. @throws CaptureFailure */
   private assertNotLimited(): void {
     const leftMs = (limited.get(this.key) ?? 0) - performance.now();
-    if (leftMs > 0 && this.limits.until === undefined) throw tooMany(429, Math.ceil(leftMs), '.');
+    if (leftMs > 0 && this.limits.until === undefined) throw tooMany(TOO_MANY, Math.ceil(leftMs), '.');
   }
 
   private get key(): string {
@@ -198,7 +202,7 @@ export class CaptureClient {
    * without an end, where another call would be one more.
    */
   private limitOf({ status, body, retryAfterSeconds }: HttpAnswer, parsed: unknown): CaptureFailure | undefined {
-    if (status !== 429 && (status !== 503 || retryAfterSeconds === undefined)) return undefined;
+    if (status !== TOO_MANY && (status !== 503 || retryAfterSeconds === undefined)) return undefined;
     if (retryAfterSeconds === undefined && BANNED.test(hasError(parsed) ? parsed.error : body)) return undefined;
     const limitedMs = Math.ceil((retryAfterSeconds ?? 0) * 1000);
     if (limited.size >= 1_000) limited.clear();
@@ -209,19 +213,27 @@ export class CaptureClient {
   /** The capture system's message, shortened and without possible tokens, records and values. */
   private words(said: unknown): string {
     if (!hasError(said)) return '.';
-    const clean = redactValues(said.error)
+    const clean = this.clean(redactValues(said.error));
+    return `: ${clean.length > 300 ? `${clean.slice(0, 300)}…` : clean}`;
+  }
+
+  private faultsIn(said: unknown): FieldFault[] {
+    return hasError(said) ? faultsOf(said.error).map(({ field, rule }) => ({ field, rule: this.clean(rule) })) : [];
+  }
+
+  private clean(text: string): string {
+    return text
       .replaceAll(this.access.token, '…')
       .replace(/\b[0-9A-Fa-f]{32,}\b/g, '…')
       .replace(/<[^>]*>/g, ' ')
       .replace(/\s+/g, ' ')
       .trim();
-    return `: ${clean.length > 300 ? `${clean.slice(0, 300)}…` : clean}`;
   }
 }
 
 function parseJson(text: string): unknown {
   // A byte order mark is not part of the JSON.
-  const json = text.replace(/^\uFEFF/, '');
+  const json = withoutHalves(text.replace(/^\uFEFF/, ''));
   for (const each of [() => json, () => withoutControls(json)])
     try {
       return JSON.parse(each());
@@ -238,6 +250,19 @@ const CONTROLS = /[\u0000-\u001f]/g;
 /** A JSON text whose strings have control characters, escaped as JSON wants it. */
 const withoutControls = (json: string): string =>
   json.replace(STRINGS, (string) => string.replace(CONTROLS, (sign) => JSON.stringify(sign).slice(1, -1)));
+
+const ESCAPES = /\\u(d[89ab][0-9a-f]{2})(\\ud[c-f][0-9a-f]{2})?|\\u(d[c-f][0-9a-f]{2})|\\[^]/gi;
+
+/**
+ * A JSON text without halves of letters, as they stay of a text that was cut in the middle of an emoji: the database
+ * takes no such text.
+ */
+const withoutHalves = (json: string): string =>
+  /\\ud[89a-f]/i.test(json)
+    ? json.replace(ESCAPES, (escape, high?: string, rest?: string, low?: string) =>
+        (high !== undefined && rest === undefined) || low !== undefined ? '\\ufffd' : escape,
+      )
+    : json;
 
 const hasError = (value: unknown): value is { error: string } =>
   typeof value === 'object' && value !== null && typeof (value as { error?: unknown }).error === 'string';

@@ -1,6 +1,7 @@
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { enrollmentEvents, ownFields } from '../../../workflows/domain/capture/enrollment.js';
 import type { EnrollmentRules } from '../../../workflows/domain/capture/enrollment.js';
+import { standingEvents } from '../../../workflows/domain/capture/known-events.js';
 import { participantFields, policyItems } from '../../../workflows/domain/capture/participant.js';
 import type { BoxCodes } from '../../../workflows/domain/capture/participant.js';
 import type { FieldExport } from '../../../workflows/domain/capture/reading.js';
@@ -76,7 +77,9 @@ export async function planExport(
     primary_key: primaryKey,
     instrument,
     // A classic project refuses a request for an event.
-    event: classic ? null : config.enrollment_event,
+    event: classic
+      ? null
+      : standingEvents(config.known_events, enrollmentEvents(config.enrollment_event)).join(',') || null,
     fields: [...new Set([primaryKey, ...fields])],
     own: ownFields(dictionary, instrument),
     mapped: dictionary

@@ -1,6 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { CONNECTION_ERROR } from '../../../db/client/connection/driver-faults.js';
 import { AnchorUpdateTimeoutError } from '../../../workflows/client.js';
+import type { FieldFault } from '../../../workflows/domain/capture/push-record.js';
 
 /** The kind of a failed call to a capture system (`error_type` of an attempt). */
 export type CaptureErrorType =
@@ -22,16 +23,25 @@ export class CaptureFailure extends Error {
   readonly forbidden: boolean;
   /** It asks for fewer calls, and says when it can be called again: milliseconds; 0: it does not say when. */
   readonly limitedMs: number | undefined;
+  /** The fields that a refused import names, each with its rule. */
+  readonly faults: readonly FieldFault[];
 
   constructor(
     readonly errorType: CaptureErrorType,
     message: string,
-    options: { cause?: unknown; status?: number; forbidden?: boolean; limitedMs?: number } = {},
+    options: {
+      cause?: unknown;
+      status?: number;
+      forbidden?: boolean;
+      limitedMs?: number;
+      faults?: readonly FieldFault[];
+    } = {},
   ) {
     super(message, options);
     this.name = 'CaptureFailure';
     this.status = options.status;
     this.limitedMs = options.limitedMs;
+    this.faults = options.faults ?? [];
     this.forbidden = options.forbidden ?? (options.status === 401 || options.status === 403);
     this.retryable = RETRYABLE.has(errorType);
   }

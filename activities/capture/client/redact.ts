@@ -1,3 +1,5 @@
+import type { FieldFault } from '../../../workflows/domain/capture/push-record.js';
+
 /**
  * `"record","field","value","message"`, the format of a refused import: inner quotes are doubled; cells may have line
  * breaks.
@@ -5,14 +7,18 @@
 const LINE = /^\s*"((?:[^"]|"")*)","((?:[^"]|"")*)","((?:[^"]|"")*)","((?:[^"]|"")*)"/gm;
 
 /**
- * Removes personal data from a refusal: of lines with record, field, value and rule, only field and rule stay. A rule
- * may quote record or value, so these are removed from it as well.
+ * The fields that a refusal names, with their rules: of its lines with record, field, value and rule nothing else
+ * stays. A rule may quote record or value, so these are removed from it.
  */
+export const faultsOf = (refusal: string): FieldFault[] =>
+  [...refusal.replaceAll('&quot;', '"').matchAll(LINE)].map(([, record, field, value, rule]) => ({
+    field: field!,
+    rule: redact(redact(rule!, value!), record!),
+  }));
+
+/** Removes personal data from a refusal (`faultsOf`). */
 export function redactValues(refusal: string): string {
-  const text = refusal.replaceAll('&quot;', '"');
-  const lines = [...text.matchAll(LINE)].map(
-    ([, record, field, value, rule]) => `${field}: ${redact(redact(rule!, value!), record!)}`,
-  );
+  const lines = faultsOf(refusal).map(({ field, rule }) => `${field}: ${rule}`);
   if (lines.length === 0) return refusal;
   // The same rule for the same field of many records is listed once.
   return [...new Set(lines)].join('; ');

@@ -31,7 +31,7 @@ import { pushRecord } from './push-record.js';
  */
 const leaseSeconds = ({ settings }: PushDeps) => settings.DATACAPTURE_TIMEOUT_SECONDS + 3;
 /** All calls of an attempt together, and a margin: a probe that is silent for longer was lost. */
-const probeSeconds = ({ settings }: PushDeps) => 7 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
+const probeSeconds = ({ settings }: PushDeps) => 9 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
 
 const report = (status: PushReport['status']): PushReport => ({
   status,

@@ -36,6 +36,8 @@ export type PushOutcome =
       /** Access was refused. */
       forbidden?: boolean;
       sent: 'no' | 'perhaps';
+      /** So many records have the other results. */
+      records?: number;
       /** It asks to be called again after so many milliseconds. */
       limitedMs?: number;
     };
@@ -169,7 +171,8 @@ function failedResult(
     ? breakerWait(outcome.closed ? 0 : Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random())
     : Math.max(retryWait(initial * 1000, failures, Math.random()), outcome.limitedMs ?? 0);
   const until = Date.parse(push.requested_at) + days * 86_400_000;
-  const failed = { ...base, status: 'failed' as const, error_type: type, message };
+  const records_imported = open ? null : (outcome.records ?? null);
+  const failed = { ...base, status: 'failed' as const, error_type: type, message, records_imported };
   if (!isRetried(type)) return { attempt: failed, push: { ...over, status: 'failed', unanswered } };
   if (now >= until)
     return { attempt: { ...failed, message: GAVE_UP + message }, push: { ...over, status: 'failed', unanswered } };

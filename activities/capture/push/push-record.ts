@@ -4,7 +4,12 @@ import { armOf } from '../../../workflows/domain/capture/arms.js';
 import type { KnownEvents } from '../../../workflows/domain/capture/known-events.js';
 import { sameRecord } from '../../../workflows/domain/capture/record.js';
 import { EVENT_FIELD, listedValues, missingFrom, pushValuesOf } from '../../../workflows/domain/capture/push-record.js';
-import type { PushPlan, PushWarning, PushRecordRow } from '../../../workflows/domain/capture/push-record.js';
+import type {
+  FieldFault,
+  PushPlan,
+  PushWarning,
+  PushRecordRow,
+} from '../../../workflows/domain/capture/push-record.js';
 import type { CaptureClient } from '../client/client.js';
 import { clientOf } from '../client/connection.js';
 import { USUAL_KEY } from '../client/dictionary.js';
@@ -66,9 +71,16 @@ export async function pushRecord(
         ? missingFrom(row.values, await standing(client, place, row.primaryKey, row.values, call))
         : row.values;
       const done = (records: number, alreadyThere: boolean): PushOutcome =>
-        row.refused === undefined
+        row.refused.length === 0
           ? { kind: 'success', records, alreadyThere, warnings }
-          : { kind: 'failed', type: 'rejected', message: row.refused, contacted: true, sent: 'no' };
+          : {
+              kind: 'failed',
+              type: 'rejected',
+              message: redact(refusalOf(row.refused, 'these results, and has the others'), plan.record),
+              contacted: true,
+              sent: 'no',
+              records,
+            };
       if (Object.keys(open).length === 0) return done(1, true);
       await call();
       progress.sent = 'perhaps';
@@ -83,19 +95,21 @@ export async function pushRecord(
         );
       return done(records, false);
     };
-    const row = await checked(client, plan, connection, call);
-    try {
-      return await send(row);
-    } catch (failure) {
-      if (!(failure instanceof CaptureFailure && failure.status === REFUSED_VALUES)) throw failure;
-      // The cached dictionary may be outdated: a field has another type.
-      if (!row.fresh) forgetDictionary(connection);
-      const rechecked = row.fresh ? row : await checked(client, plan, connection, call);
-      const isSame = rechecked.primaryKey === row.primaryKey && isDeepStrictEqual(rechecked.values, row.values);
-      const next = isSame ? rechecked.listed : rechecked;
-      if (!next) throw failure;
-      return await send(next);
-    }
+    const deliver = async (row: Checked, repeats: number): Promise<PushOutcome> => {
+      try {
+        return await send(row);
+      } catch (failure) {
+        if (!(failure instanceof CaptureFailure && failure.status === REFUSED_VALUES) || repeats === 0) throw failure;
+        // The cached dictionary may be outdated: a field has another type.
+        if (!row.fresh) forgetDictionary(connection);
+        const rechecked = row.fresh ? row : await checked(client, plan, connection, call);
+        const isSame = rechecked.primaryKey === row.primaryKey && isDeepStrictEqual(rechecked.values, row.values);
+        const next = isSame ? (rechecked.listed ?? withoutFaults(rechecked, failure.faults)) : rechecked;
+        if (!next) throw failure;
+        return deliver(next, repeats - 1);
+      }
+    };
+    return await deliver(await checked(client, plan, connection, call), REPEATS);
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
     if (failure.errorType === 'rejected') forgetDictionary(connection);
@@ -120,13 +134,15 @@ export async function pushRecord(
 const TOO_MANY = 429;
 /** A refusal of values; a refusal of access (403, 429) is not retried here. */
 const REFUSED_VALUES = 400;
+/** With a dictionary that is read anew, without fields that it lacks, without those that the refusal names. */
+const REPEATS = 3;
 
 interface Checked {
   primaryKey: string;
   values: PushRecordRow;
   warnings: PushWarning[];
   /** The fields that do not take their values, and are left out. */
-  refused: string | undefined;
+  refused: FieldFault[];
   /** With a dictionary that was read now. */
   fresh: boolean;
   unread: CaptureFailure | undefined;
@@ -155,23 +171,45 @@ async function checked(
     ({ fields } = dictionary);
     ({ values, faults, warnings } = pushValuesOf(plan, fields));
   }
-  const named = `${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`;
-  const words = Object.keys(values).length === 0 ? 'the results' : 'these results, and has the others';
-  const refused = faults.length === 0 ? undefined : `The capture system does not take ${words}: ${named}`.slice(0, 900);
-  if (refused !== undefined && Object.keys(values).length === 0) throw new CaptureFailure('rejected', refused);
+  if (faults.length > 0 && Object.keys(values).length === 0)
+    throw new CaptureFailure('rejected', refusalOf(faults, 'the results'));
   const found = {
     primaryKey: fields[0]?.field_name ?? USUAL_KEY,
     values,
     warnings,
-    refused,
+    refused: faults,
     fresh: dictionary.fresh,
     unread: dictionary.unread,
   };
   const listed = listedValues(values, fields);
   if (!listed) return found;
-  const unlisted = listed.unlisted.map((field) => `${field}: the capture system does not list it`).join('; ');
-  const without = `The capture system does not take these results, and has the others: ${unlisted}.`.slice(0, 900);
-  return { ...found, listed: { ...found, values: listed.values, refused: refused ?? without } };
+  const unlisted = listed.unlisted.map((field) => ({ field, rule: 'the capture system does not list it' }));
+  return { ...found, listed: { ...found, values: listed.values, refused: [...faults, ...unlisted] } };
+}
+
+const refusalOf = (faults: readonly FieldFault[], what: string): string =>
+  `The capture system does not take ${what}: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`
+    .replace(/\.\.$/, '.')
+    .slice(0, 900);
+
+/**
+ * What is left of a row without the fields that its refusal names: one form may be locked. The status of a form is left
+ * out, too. Undefined: nothing is left, or the refusal is not about results alone.
+ */
+function withoutFaults(row: Checked, faults: readonly FieldFault[]): Checked | undefined {
+  // Unchecked values may be refused for their format alone.
+  if (row.unread?.retryable) return undefined;
+  const named = faults.map(({ field }) => field);
+  const left = Object.entries(row.values).filter(([name]) => !named.includes(name) && !name.endsWith('_complete'));
+  if (left.length === 0 || named.length === 0 || !named.every((name) => Object.hasOwn(row.values, name)))
+    return undefined;
+  return {
+    ...row,
+    values: Object.fromEntries(left),
+    warnings: row.warnings.filter(({ field }) => !named.includes(field)),
+    refused: [...row.refused, ...faults.filter(({ field }) => !field.endsWith('_complete'))],
+    listed: undefined,
+  };
 }
 
 /** The target of the results. */

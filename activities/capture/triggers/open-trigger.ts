@@ -7,7 +7,7 @@ import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries
 import { readInScope, withStudyScope, writeInScope } from '../../../db/client/transaction.js';
 import type { DatacaptureTriggerStart } from '../../../workflows/contract.js';
 import { concernsEnrollment, enrollmentEvents } from '../../../workflows/domain/capture/enrollment.js';
-import { presentName } from '../../../workflows/domain/capture/known-events.js';
+import { presentName, standingEvents } from '../../../workflows/domain/capture/known-events.js';
 import { clientOf } from '../client/connection.js';
 import { recordBusy, TriggerRefused } from '../client/failure.js';
 import type { CaptureDeps } from '../deps.js';
@@ -47,7 +47,8 @@ export async function openTrigger(
     return { ended: { status: event.status, outcome: event.outcome } };
   if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
   const present = await presently(deps, event, config);
-  const events = enrollmentEvents(present.config.enrollment_event);
+  const { known_events: known, enrollment_event: named } = present.config;
+  const events = standingEvents(known, enrollmentEvents(named));
   if (!concernsEnrollment(present.event, { instrument: present.config.enrollment_instrument, events }))
     return { ended: await withStudyScope(deps.database, study_id, ({ tx }) => ignoreTrigger(tx, event)) };
   return { ...present, rules: { instrument: event.instrument, events }, claim: claim ?? (await stepBack(deps, event)) };

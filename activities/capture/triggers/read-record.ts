@@ -31,6 +31,8 @@ export interface ReadRecord {
   boxes: BoxCodes;
 }
 
+const REFUSED = 400;
+
 /**
  * Reads a trigger’s record from the capture system.
  * @throws TriggerRefused RECORD_NOT_FOUND, INSTRUMENT_NOT_EXPORTED
@@ -40,10 +42,16 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
   const { missing } = await projectFacts(deps, { config, client });
   // All events that may enroll are needed to find the one that does: a record in two arms is read as by a sync.
   const asked = event.event_name ? rules.events : [];
-  const answer = await client.exportRecords({
-    records: [event.record],
-    ...(asked.length > 0 && { events: asked }),
-    ...(readsSurveyTime(config.participant_field_mapping, event.instrument) && { surveyTimes: true }),
+  const exported = (events: readonly string[]) =>
+    client.exportRecords({
+      records: [event.record],
+      ...(events.length > 0 && { events }),
+      ...(readsSurveyTime(config.participant_field_mapping, event.instrument) && { surveyTimes: true }),
+    });
+  const answer = await exported(asked).catch((failure: unknown) => {
+    // One of them was deleted there, which is not known yet.
+    if (asked.length > 1 && failure instanceof CaptureFailure && failure.status === REFUSED) return exported([]);
+    throw failure;
   });
   let primaryKey: string | undefined;
   let rows = rowsOfRecord(answer, event.record);

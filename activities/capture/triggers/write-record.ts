@@ -18,7 +18,7 @@ import { decideBatch, wouldChange } from '../../anchor/decide-batch.js';
 import { recordBusy, TriggerRefused } from '../client/failure.js';
 import { contentHashOf, readingHashOf } from '../record-hashes.js';
 import { isUnsettled } from '../sites.js';
-import { adoptSpellings, STUDY_CLOSED, writeParticipants } from '../write-participants.js';
+import { adoptSpellings, enrollsNobody, STUDY_CLOSED, writeParticipants } from '../write-participants.js';
 import type { WrittenParticipant } from '../write-participants.js';
 import { completeTrigger, ignoreTrigger } from './complete-trigger.js';
 import type { CompletedTrigger, TriggerReport } from './complete-trigger.js';
@@ -87,7 +87,8 @@ export async function writeRecord(
   if (participants.length === 0) await adoptSpellings(work, origin, [record]);
   const result = (await writeParticipants(work, origin, [reading])).get(record)!;
   if (result instanceof TriggerRefused) {
-    if (result.code !== STUDY_CLOSED) throw result;
+    if (!enrollsNobody(result)) throw result;
+    if (result.code !== STUDY_CLOSED) await readAgain(tx, event.study_id, [event.record]);
     return ignoreTrigger(tx, event, [{ code: result.code, message: result.message }]);
   }
   if (isUnsettled(result.notices)) await readAgain(tx, event.study_id, [event.record]);

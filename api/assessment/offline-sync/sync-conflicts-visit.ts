@@ -8,23 +8,38 @@ import { updateVisit } from '../../../db/scheduling/visits.queries.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare, announceSourcesChanged } from '../../participants/participants.service.js';
 import type { RequestScope } from '../../http/state.js';
+import { countedEnd, enteredFor } from '../../../workflows/domain/assessment/times.js';
+import { timesOf } from './references.js';
 
 type Told = Pick<SessionRow, 'id' | 'study_id' | 'participant_id'>;
+
+/** The times of a session as its device tells them, when it arrived, and when its participant was entered. */
+export interface Ending {
+  started_at: string;
+  completed_at: string | null;
+  arrived_at: string;
+  entered_at: string;
+}
+
+/** When a visit is done by a session: at its end, unless no clock can have shown that. */
+function endAt(visit: { window_open: string }, { started_at, completed_at, arrived_at, entered_at }: Ending): string {
+  const counted = countedEnd(timesOf({ started_at, completed_at }), {
+    now: Date.parse(arrived_at),
+    entered: enteredFor(Date.parse(entered_at), visit),
+  });
+  return completed_at !== null && counted === Date.parse(completed_at) ? completed_at : new Date(counted).toISOString();
+}
 
 /**
  * Completes a session's visit, as without a conflict. A visit that something else completed stays; one that this
  * session completed before gets the session's new completion time.
  */
-export async function tellVisit(
-  change: RequestScope,
-  session: Told,
-  visitId: string,
-  completedAt: string,
-): Promise<void> {
+export async function tellVisit(change: RequestScope, session: Told, visitId: string, ending: Ending): Promise<void> {
   const { tx } = change;
   const live = await liveVisit(tx, visitId);
   if (!live || (live.status === 'completed' && live.session_id !== session.id)) return;
-  if (live.status === 'completed') await retellVisit(tx, live.id, session.id);
+  const completedAt = endAt(live, ending);
+  if (live.status === 'completed') await retellVisit(tx, live.id, session.id, completedAt);
   else await completeVisits(tx, [{ id: live.id, session_id: session.id, completed_at: completedAt }]);
   await completed(change, session, live, completedAt);
 }
@@ -34,14 +49,15 @@ export async function retell(
   change: RequestScope,
   session: Told,
   visitId: string,
-  completedAt: string,
+  ending: Ending,
 ): Promise<{ session_id: string | null; completed_at: string } | undefined> {
   const live = await liveVisit(change.tx, visitId);
   if (live?.status !== 'completed') {
-    await tellVisit(change, session, visitId, completedAt);
+    await tellVisit(change, session, visitId, ending);
     return undefined;
   }
-  const before = await retellVisit(change.tx, live.id, session.id);
+  const completedAt = endAt(live, ending);
+  const before = await retellVisit(change.tx, live.id, session.id, completedAt);
   await completed(change, session, live, completedAt);
   return before;
 }
@@ -54,12 +70,14 @@ export async function takeBack(change: RequestScope, session: Told): Promise<voi
   const { tx, audit, actor, context } = change;
   const visit = await visitToldBy(tx, session);
   if (!visit) return;
+  const participant = await lockForShare(tx, session.participant_id);
   const other = await completedSessionOf(tx, visit.id, session.id);
   if (other) {
-    await retellVisit(tx, visit.id, other.id);
-    return completed(change, { ...session, id: other.id }, { ...visit, status: 'completed' }, other.completed_at);
+    const end = endAt(visit, { ...other, arrived_at: other.created_at, entered_at: participant.created_at });
+    await retellVisit(tx, visit.id, other.id, end);
+    return completed(change, { ...session, id: other.id }, { ...visit, status: 'completed' }, end);
   }
-  if ((await lockForShare(tx, session.participant_id)).status === 'withdrawn') return;
+  if (participant.status === 'withdrawn') return;
   const status = await statusToday(tx, visit);
   await updateVisit(tx, visit.id, {
     status,

@@ -16,7 +16,7 @@ import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import { hashOf } from '../../../db/audit/hashing.js';
 import { NOT_OF_START } from '../../../workflows/domain/assessment/sync.js';
 import { visitOf } from '../../../workflows/domain/assessment/sync-visits.js';
-import { countedEnd, expiryOf, timeFlags } from '../../../workflows/domain/assessment/times.js';
+import { expiryOf, timeFlags } from '../../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
 import { JsonPieces, jsonStream } from '../../http/json/json-stream.js';
@@ -28,6 +28,7 @@ import { localContent, putAside, writeKept } from './sync-conflicts-results.js';
 import type { KeptResponse } from './sync-conflicts-results.js';
 import { participantRef, timesOf } from './references.js';
 import { retell, takeBack, tellVisit } from './sync-conflicts-visit.js';
+import type { Ending } from './sync-conflicts-visit.js';
 import type { Tx } from '../../../db/client/database.js';
 
 export type Keep = 'server' | 'local' | 'both';
@@ -100,7 +101,7 @@ function applyResolution(
     // The server stored these beside its own; the choice is whether they count.
     case 'visit_already_completed':
       return keep === 'local'
-        ? countsNow(change, session, conflict)
+        ? countsNow(change, { conflict, session, participant })
         : keep === 'server'
           ? setAside(change, session)
           : nothing();
@@ -153,8 +154,11 @@ interface LocalSession {
 }
 /** The device's session data without responses. */
 const contentOfLocal = ({ responses: _, ...local }: LocalSession): Omit<LocalSession, 'responses'> => local;
-const endOf = (times: Parameters<typeof timesOf>[0], { detected_at }: ConflictHead): string =>
-  new Date(countedEnd(timesOf(times), { now: Date.parse(detected_at) })).toISOString();
+const endingOf = (
+  { started_at, completed_at }: Pick<Ending, 'started_at' | 'completed_at'>,
+  { detected_at }: ConflictHead,
+  { created_at }: ParticipantRecord,
+): Ending => ({ started_at, completed_at, arrived_at: detected_at, entered_at: created_at });
 const fieldsOf = (local: LocalSession, { detected_at }: ConflictHead, { created_at }: ParticipantRecord) => ({
   quality_flags: JSON.stringify(
     timeFlags(timesOf({ started_at: local.startedAt, completed_at: local.completedAt }), {
@@ -215,7 +219,7 @@ async function replaceWhole(
   const done = completes(local, participant);
   if (!done || visitId !== session.visit_id) await takeBack(change, session);
   if (done && visitId !== null)
-    await tellVisit(change, session, visitId, endOf(fieldsOf(local, conflict, participant), conflict));
+    await tellVisit(change, session, visitId, endingOf(fieldsOf(local, conflict, participant), conflict, participant));
   if (responses.length > 0) await requestPushes(tx, [session.id]);
   return null;
 }
@@ -263,7 +267,7 @@ async function besideSession(
       change,
       { id: beside, study_id: session.study_id, participant_id: local.participantId },
       visitId,
-      endOf(fields, conflict),
+      endingOf(fields, conflict, participant),
     );
   return { added: { beside_session_id: beside } };
 }
@@ -279,11 +283,11 @@ async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> 
 }
 
 /** Makes the device's session the one that completed the visit. */
-async function countsNow(change: RequestScope, session: SessionRow, conflict: ConflictHead): Promise<PutAside> {
+async function countsNow(change: RequestScope, { conflict, session, participant }: LockedConflict): Promise<PutAside> {
   const before =
     session.visit_id === null || session.completed_at === null
       ? undefined
-      : await retell(change, session, session.visit_id, endOf(session, conflict));
+      : await retell(change, session, session.visit_id, endingOf(session, conflict, participant));
   return before ? { replaced: { visit_id: session.visit_id, ...before } } : null;
 }
 

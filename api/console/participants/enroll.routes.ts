@@ -20,7 +20,7 @@ const path = '/console/studies/{study_id}/enroll';
 async function load(tx: Tx, studyId: string): Promise<EnrollView> {
   const study = await studyById(tx, studyId);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
-  const { items } = await listSites(tx, studyId, { skip: 0, limit: 500, sort: 'site_code' });
+  const { items } = await listSites(tx, studyId, { skip: 0, limit: 500, sort: 'site_code', status: 'active' });
   return { study, sites: items };
 }
 

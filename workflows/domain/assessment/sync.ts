@@ -1,5 +1,4 @@
-import { epochOf } from '../util/dates.js';
-import { countedEnd, settingFlags, timeFlags } from './times.js';
+import { countedEnd, enteredFor, settingFlags, timeFlags } from './times.js';
 import { visitOf, visitWarnings } from './sync-visits.js';
 import type { SyncVisit, VisitWarning } from './sync-visits.js';
 import type { DeviceSetting, SessionRemark } from './times.js';
@@ -213,16 +212,12 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
       device_id,
       started_device_id,
       completes,
-      visit_completed_ms: countedEnd(session, { now, entered: Math.min(participant.entered_ms, opensMs(completes)) }),
+      visit_completed_ms: countedEnd(session, { now, entered: enteredFor(participant.entered_ms, completes) }),
       quality_flags: [...timeFlags(session, clock), ...settingFlags(session.unknown)],
       warnings,
     },
   };
 }
-
-/** The visits of a study that is entered afterwards lie before its participants were entered. */
-const opensMs = (visit: SyncVisit | null): number =>
-  visit === null ? Infinity : epochOf(`${visit.window_open}T00:00:00Z`);
 
 /** Times that no clock can have shown are no reason to refuse results: they are flagged. */
 function badTimes(session: OfflineSession): SyncDecision | undefined {

@@ -1,3 +1,4 @@
+import { epochOf } from '../util/dates.js';
 import { AHEAD_MS } from './quality.js';
 
 /** A remark on a session's times or its device; it changes nothing: all results are kept. */
@@ -66,6 +67,13 @@ export function countedEnd(
   if (!possible(started_ms)) return completed_ms !== null && possible(completed_ms) ? completed_ms : now;
   return completed_ms !== null && completed_ms >= started_ms && possible(completed_ms) ? completed_ms : started_ms;
 }
+
+/**
+ * From when on sessions of a participant are expected: the visits of a study that is entered afterwards lie before its
+ * participants were entered.
+ */
+export const enteredFor = (entered: number, visit: { window_open: string } | null): number =>
+  visit === null ? entered : Math.min(entered, epochOf(`${visit.window_open}T00:00:00Z`));
 
 /** The expiry of a session. A start that is far ahead must not keep it open until then. */
 export const expiryOf = (startedMs: number, lastsMs: number, now: number): number =>

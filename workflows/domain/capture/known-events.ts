@@ -124,6 +124,16 @@ function absent(before: KnownEvent, listed: readonly ListedEvent[], names: Set<s
   return { ...entry, name };
 }
 
+/**
+ * The events among these that the capture system still has, which refuses to be asked for one that was deleted. All of
+ * them if it has none.
+ */
+export function standingEvents(known: KnownEvents, names: readonly string[]): readonly string[] {
+  const gone = new Set(Object.values(known).flatMap((event) => (event.gone ? event.name : [])));
+  const standing = names.filter((name) => !gone.has(name));
+  return standing.length > 0 ? standing : names;
+}
+
 /** The present name of an event with this former name; a present name stays. */
 export function presentName(known: KnownEvents, name: string): string {
   const events = Object.values(known).filter(({ gone }) => !gone);

@@ -42,20 +42,25 @@ export function captureValue(
   return value === undefined || value === '' || value === NOT_COMPLETED || missing.has(value) ? undefined : value;
 }
 
+/** The ticked boxes of a checkbox. That of a missing-data code means that there is no value. */
+function tickedBoxes(record: RecordValues, field: string, missing: ReadonlySet<string>): string[] {
+  const prefix = `${field}___`;
+  const ticked = Object.keys(record)
+    .filter((key) => key.startsWith(prefix) && record[key] === '1')
+    .map((key) => key.slice(prefix.length));
+  const codes = new Set([...missing].map(boxOf));
+  return ticked.some((box) => codes.has(boxOf(box))) ? [] : ticked;
+}
+
 function tickedCode(
   record: RecordValues,
   field: string,
   missing: ReadonlySet<string>,
   boxes: BoxCodes,
 ): string | undefined {
-  const prefix = `${field}___`;
-  const ticked = Object.keys(record).filter((key) => key.startsWith(prefix) && record[key] === '1');
-  // The box of a missing-data code means that there is no value.
-  const codes = new Set([...missing].map(boxOf));
-  if (ticked.some((key) => codes.has(boxOf(key.slice(prefix.length))))) return undefined;
+  const [box, ...others] = tickedBoxes(record, field, missing);
   // Two ticks are no single value: nothing is guessed.
-  if (ticked.length !== 1) return undefined;
-  const box = ticked[0]!.slice(prefix.length);
+  if (box === undefined || others.length > 0) return undefined;
   return (Object.hasOwn(boxes, field) ? boxes[field]! : []).find((code) => boxOf(code) === box) ?? box;
 }
 
@@ -89,6 +94,7 @@ export function mapParticipant(
   for (const name of participantFields) {
     const field = Object.hasOwn(mapping, name) ? mapping[name] : undefined;
     const value = field ? captureValue(record, field, missing, boxes) : undefined;
+    if (field && tickedBoxes(record, field, missing).length > 1) mapped.dropped.push(name);
     if (value === undefined) continue;
     const taken = isDateField(name) ? (leadingDay(value) ?? value) : value;
     const isUnlived =

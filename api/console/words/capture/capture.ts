@@ -105,6 +105,7 @@ export const en = {
     VALUE_NOT_TAKEN: 'Correct the value in the capture system.',
     DATE_NOT_TAKEN: 'Correct the date in the capture system.',
     STUDY_CLOSED: 'If the record is to be enrolled, set the study to active and start a sync.',
+    SITE_CLOSED: 'If the record belongs there, set the site to active and start a sync.',
   } as Record<string, string>,
   more: 'Next page',
   less: 'Previous page',
@@ -245,6 +246,7 @@ export const de: typeof en = {
     INSTRUMENT_NOT_EXPORTED: 'Geben Sie dem Konto des Tokens das Recht, das Aufnahmeformular zu exportieren.',
     VALUE_NOT_TAKEN: 'Berichtigen Sie den Wert im Datenerfassungssystem.',
     DATE_NOT_TAKEN: 'Berichtigen Sie das Datum im Datenerfassungssystem.',
+    SITE_CLOSED: 'Gehört der Datensatz dorthin, setzen Sie den Standort auf aktiv und starten Sie einen Abgleich.',
     STUDY_CLOSED:
       'Soll der Datensatz aufgenommen werden, setzen Sie die Studie auf aktiv und starten Sie einen Abgleich.',
   },

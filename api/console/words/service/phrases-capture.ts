@@ -120,6 +120,12 @@ export const germanOfCapture: [string, string][] = [
     'The study has no site for the data access group "{}".',
     'Die Studie hat keinen Standort für die Zugriffsgruppe „{}“.',
   ],
+  [
+    'The site "{}" is closed (inactive): nobody is enrolled there, or moved to it. ' +
+      'Once it is active again, a sync does.',
+    'Der Standort „{}“ ist geschlossen: Niemand wird dort aufgenommen oder dorthin verlegt. ' +
+      'Ist er wieder aktiv, tut es ein Abgleich.',
+  ],
   ['There is no such webhook event.', 'Diesen Trigger gibt es nicht.'],
   // Pushes.
   [

@@ -5,6 +5,10 @@ export const germanOfProviders: [string, string][] = [
     'the mail server refused the message: its address is not usable',
     'der Mailserver lehnte die Nachricht ab: die Adresse ist nicht verwendbar',
   ],
+  [
+    'put off for as long as MESSAGE_RETRY_MAX_DAYS allows ({})',
+    'so lange aufgeschoben, wie MESSAGE_RETRY_MAX_DAYS erlaubt ({})',
+  ],
   ['the recipient has no address', 'es gibt keine Adresse'],
   ['no mail server is configured', 'es ist kein Mailserver eingerichtet'],
   ['no {} is configured ({})', 'eingerichtet ist kein {} ({})'],
