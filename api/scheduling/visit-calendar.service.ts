@@ -1,4 +1,4 @@
-import { calendarFacts, listVisits } from '../../db/scheduling/visits.queries.js';
+import { calendarFacts, calendarVisits } from '../../db/scheduling/visits.queries.js';
 import type { VisitRecord } from '../../db/scheduling/visits.queries.js';
 import { calendarFile } from '../../workflows/domain/scheduling/calendar-file.js';
 import type { CalendarEntry } from '../../workflows/domain/scheduling/calendar-file.js';
@@ -9,7 +9,6 @@ import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
 import type { Tx } from '../../db/client/database.js';
 
-const MAX_VISITS = 500;
 const LOOK_AGAIN_HOURS = 6;
 const words: Record<BuiltInLanguage, { window: string; completed: string; missed: string }> = {
   en: { window: 'Can be done from {open} to {close}.', completed: 'Done.', missed: 'Missed.' },
@@ -27,17 +26,10 @@ export async function visitCalendar(
   participantId: string,
   { language, name }: { language: BuiltInLanguage; name: string },
 ): Promise<Reply> {
-  const { items } = await listVisits(tx, { participantId, skip: 0, limit: MAX_VISITS, sort: 'target_date' });
+  const visits = await calendarVisits(tx, participantId);
   const facts = await calendarFacts(tx, participantId);
-  const newest = new Map<string, VisitRecord>();
-  for (const visit of items) {
-    const known = newest.get(visit.visit_key);
-    // The live row of each visit; if all are closed, the last closed one.
-    if (!known || rank(visit) > rank(known) || (rank(visit) === rank(known) && visit.updated_at > known.updated_at))
-      newest.set(visit.visit_key, visit);
-  }
   const file = calendarFile(
-    [...newest.values()].map((visit) => entryOf(visit, facts, words[language])),
+    visits.map((visit) => entryOf(visit, facts, words[language])),
     { name, language, hours: LOOK_AGAIN_HOURS },
   );
   return reply(200, file, {
@@ -47,8 +39,6 @@ export async function visitCalendar(
     'Cache-Control': 'private, no-store',
   });
 }
-
-const rank = (visit: VisitRecord): number => (visit.status === 'superseded' ? 0 : visit.status === 'cancelled' ? 1 : 2);
 
 /** A withdrawn participant, or an ended study, has no future visits: pending ones appear as cancelled. */
 const isCancelled = ({ status }: VisitRecord, over: boolean): boolean =>

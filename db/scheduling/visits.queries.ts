@@ -205,6 +205,25 @@ function firstOf(
 }
 
 /**
+ * A participant's visits in a calendar, by target date: of each its live row or, if all are closed, the last closed
+ * one.
+ */
+export function calendarVisits(tx: Tx, participantId: string): Promise<VisitRecord[]> {
+  const newest = tx(FROM)
+    .where('v.participant_id', participantId)
+    .distinctOn('v.visit_key')
+    .orderBy('v.visit_key')
+    .orderByRaw(`case v.status when 'superseded' then 2 when 'cancelled' then 1 else 0 end, v.updated_at desc`)
+    .select('v.id');
+  return tx(FROM)
+    .join('participants as p', 'p.id', 'v.participant_id')
+    .joinRaw(CALENDAR)
+    .whereIn('v.id', newest)
+    .orderBy(['v.target_date', 'v.id'])
+    .select(tx.raw(COLUMNS)) as unknown as Promise<VisitRecord[]>;
+}
+
+/**
  * The SEQUENCE in calendars of each of a participant's visits, by visit key; and whether the participation is over: the
  * participant has withdrawn, or the study has ended.
  */

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Http, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { enterAsCaregiver, enterPortal } from '../support/portal.js';
-import { Site } from '../assessment/stage.js';
+import { Site, day } from '../assessment/stage.js';
 
 interface Feed {
   id: string;
@@ -88,6 +88,29 @@ describe('Calendar feeds', () => {
     expect((await read(url)).text)
       .to.include('STATUS:CANCELLED')
       .and.not.include('STATUS:CONFIRMED');
+  });
+
+  it('have every visit, however often the schedule has moved', async () => {
+    const moving = await Site.open({
+      consent_mode: 'external',
+      config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } },
+    });
+    const visits = 60;
+    for (let i = 0; i < visits; i++)
+      await moving.http.expect(201, 'POST', '/api/schedules/windows', {
+        study_id: moving.study.id,
+        code: `W${i}`,
+        name: `Week ${i}`,
+        target_day: 7 * i,
+      });
+    const path = `/api/studies/${moving.study.id}/participants/${moving.participant.id}/anchor-date`;
+    await moving.http.expect(200, 'POST', path, { enrollment_date: day(-40) });
+    for (let i = 39; i > 30; i--)
+      await moving.http.expect(200, 'POST', `${path}/override`, { new_enrollment_date: day(-i), reason: 'corrected' });
+    const file = (await moving.http.get(`/api/participants/${moving.participant.id}/visits.ics`)).text;
+    expect(file.match(/BEGIN:VEVENT/g)).to.have.length(visits);
+    expect(file.match(/STATUS:CONFIRMED/g)).to.have.length(visits);
+    expect(file).to.include(`DTSTART;VALUE=DATE:${day(7 * (visits - 1) - 31).replaceAll('-', '')}`);
   });
 
   it('of a caregiver are its own, in its language, and end with the care', async () => {

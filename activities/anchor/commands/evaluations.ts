@@ -18,7 +18,7 @@ export function reevaluate(context: CommandContext, sender: Sender): Promise<Com
 
 /**
  * A withdrawal was reversed: the sources are evaluated, since they may have changed meanwhile, and the schedule
- * continues as a new version, even with the same plan.
+ * continues as a new version, even with the same plan. One that an override left as it was keeps its date.
  */
 export async function reinstate(
   { snapshot, newIds, scheduleInputs }: CommandContext,
@@ -28,7 +28,7 @@ export async function reinstate(
   const decision = evaluateUnlessAtRest(policy, facts);
   const hasCurrent = row.anchor.current_schedule_version_id !== null;
   const inputs = await scheduleInputs();
-  const date = decision.transitions.at(-1)?.value?.date ?? facts.anchor.date ?? inputs.current_date;
+  const date = decision.transitions.at(-1)?.value?.date ?? inputs.current_date ?? facts.anchor.date;
   const follows = date !== null && (hasCurrent || scheduleFollows(decision, policy, hasCurrent));
   return {
     result: {
