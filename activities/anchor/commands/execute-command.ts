@@ -3,6 +3,7 @@ import { isOpenTrigger } from '../../../db/capture/webhook-events.queries.js';
 import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
+import type { Sender } from '../../../workflows/contract.js';
 import { authorizeSender } from '../authority.js';
 import type { CommandReads } from './command-reads.js';
 import type { AnchorCommand } from './commands.js';
@@ -115,7 +116,7 @@ function decide(context: CommandContext, command: AnchorCommand): CommandOutcome
  */
 function follow(
   context: CommandContext,
-  { kind, message }: Extract<AnchorCommand, { kind: 'resume' }>,
+  { kind, message }: { kind: AnchorCommand['kind']; message: Sender },
 ): CommandOutcome | Promise<CommandOutcome> {
   const { snapshot } = context;
   if (isWithdrawn(snapshot))
