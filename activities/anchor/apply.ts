@@ -73,10 +73,10 @@ async function applyInTransaction(
   // A repeat: it gets the first answer, but the current waiting state; otherwise the deadline of a later request would
   // be lost.
   if (earlier !== null)
-    return {
+    return withShortFacts({
       ...earlier,
       waiting: snapshot ? waitingState(snapshot, earlier.waiting.last_decision, labels) : closedState(),
-    };
+    });
   if (!snapshot) return { ...NO_PARTICIPANT.result, waiting: closedState() };
 
   const sender = await authenticate(work, snapshot, reads, options);
@@ -85,7 +85,10 @@ async function applyInTransaction(
   await writeOutcome(work, snapshot, command, outcome);
 
   const { final: _final, ...told } = outcome.result;
-  const answer = { ...told, waiting: await stateAfter(tx, snapshot, command, outcome.result, labels) };
+  const answer = withShortFacts({
+    ...told,
+    waiting: await stateAfter(tx, snapshot, command, outcome.result, labels),
+  });
   work.atCommit(
     rememberCommandStatement({
       id: command.id,
@@ -97,6 +100,18 @@ async function applyInTransaction(
     }),
   );
   return answer;
+}
+
+/**
+ * Temporal takes no result of more than 2 MB, and no 4 MB at once: its workflow would wait for an answer forever. Long
+ * facts are beside their decision in the database alone.
+ */
+const MAX_SHOWN_FACTS = 200_000;
+type WithFacts = AnchorOutcome & { facts?: unknown };
+function withShortFacts(outcome: WithFacts): WithFacts {
+  if (outcome.facts === undefined) return outcome;
+  const letters = JSON.stringify(outcome.facts).length;
+  return letters > MAX_SHOWN_FACTS ? { ...outcome, facts: { left_out: letters } } : outcome;
 }
 
 const NO_PARTICIPANT = rejected(404, 'NOT_FOUND', 'there is no such participant');

@@ -1,17 +1,14 @@
-import { visitKey } from '../../db/audit/hashing.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
-import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
-import { mayReopen, statusToday } from '../../db/scheduling/visit-statuses.queries.js';
+import { mayReopen } from '../../db/scheduling/visit-statuses.queries.js';
 import type { VisitRecord } from '../../db/scheduling/visits.queries.js';
 import { updateVisit } from '../../db/scheduling/visits.queries.js';
-import { plannedVisit } from '../../workflows/domain/anchor/regeneration.js';
-import { contentByHand, daysByHand } from '../../workflows/domain/scheduling/schedule.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { assertNotWithdrawn, announceSourcesChanged } from '../participants/participants.service.js';
 import type { RequestScope } from '../http/state.js';
+import { toDoAgain } from './visit-to-do-again.js';
 import { getVisitOrThrow, lockVisitForShare } from './visits.service.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -49,8 +46,8 @@ export async function cancelVisit(
 
 /**
  * Reverses a cancellation, a completion or a miss: the visit gets its status by date. The audit log has its former
- * state; a session that completed it stays completed. A visit that was cancelled while the schedule moved gets the
- * schedule's present dates.
+ * state; a session that completed it stays completed. If the schedule moved meanwhile, the visit gets its present
+ * dates.
  * @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED if another row replaces it, or if it belongs to an earlier
  * schedule
  */
@@ -64,19 +61,9 @@ export async function reopenVisit(
   assertNotWithdrawn(participant);
   if (before.status === 'superseded' || !(await mayReopen(tx, id)))
     throw problem('VISIT_CLOSED', { detail: 'The visit was replaced by a later schedule and cannot be reopened.' });
-  const planned =
-    before.status === 'cancelled' && before.schedule_version_id !== null ? await asPlanned(tx, before) : {};
-  const status = await statusToday(tx, { ...before, ...planned });
-  await updateVisit(tx, id, {
-    ...planned,
-    status,
-    cancelled_by_hand: false,
-    status_reason: reason.slice(0, REASON_WIDTH),
-    completed_at: null,
-    session_id: null,
-    data_sync_status: null,
-    synced_at: null,
-  });
+  const again = await toDoAgain(tx, before);
+  const { status } = again;
+  await updateVisit(tx, id, { ...again, cancelled_by_hand: false, status_reason: reason.slice(0, REASON_WIDTH) });
   audit.record({
     ...auditActor(actor, context),
     study_id: before.study_id,
@@ -105,24 +92,4 @@ export async function reopenVisit(
 async function lockedVisit(tx: Tx, id: string): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
   await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
   return lockVisitForShare(tx, id);
-}
-
-/** The present dates of a visit in its participant's schedule; empty if it is no longer planned. */
-async function asPlanned(tx: Tx, visit: VisitRecord): Promise<Partial<VisitRecord>> {
-  const inputs = (await readScheduleInputs(tx, visit.study_id, [visit.participant_id])).get(visit.participant_id)!;
-  const planned = plannedVisit(inputs, (identity) => visitKey(visit.participant_id, identity), visit.visit_key);
-  if (!planned) return {};
-  const { name, battery_id, datacapture_event, is_baseline, target_date, window_open, window_close } = planned;
-  const asIs = {
-    name,
-    battery_id,
-    datacapture_event,
-    is_baseline,
-    target_date,
-    window_open,
-    window_close,
-    moved_from: null,
-    changed_from: null,
-  };
-  return { ...asIs, ...daysByHand(visit, planned), ...contentByHand(visit, planned) };
 }

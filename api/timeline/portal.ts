@@ -27,7 +27,7 @@ const shown: Record<(typeof portalKinds)[number], readonly string[]> = {
 
 /**
  * A participant's own reduced timeline, in its language or its caregiver's. Messages appear when they were sent, not
- * when they are planned or failed.
+ * when they are planned or failed. Of a study that has ended nothing is ahead.
  */
 export async function portalTimeline(
   tx: Tx,
@@ -40,6 +40,7 @@ export async function portalTimeline(
     ...filter,
     kinds: filter.kinds ?? portalKinds,
     settledOnly: true,
+    nothingAhead: subject.study_ended,
   });
   const language = builtInLanguage(caregiver?.preferred_language ?? preferred_language);
   const words = { ...timelineWords[language], ...(caregiver && wordsForCaregivers[language]) };

@@ -2,6 +2,7 @@ import { isoTimestamp } from '../client/knex.js';
 import { shownSession, visitStatus } from '../scheduling/effective-status.js';
 import { prepared } from '../client/query.js';
 import type { Statement } from '../client/query.js';
+import { hasEnded } from '../studies/study-ended.js';
 import type { Tx } from '../client/database.js';
 
 /** The sources of a participant's timeline entries. */
@@ -36,7 +37,7 @@ export interface TimelineRow {
   data: Record<string, unknown>;
   planned: boolean;
 }
-/** `settledOnly`: of messages only sent ones. */
+/** `settledOnly`: of messages only sent ones. `nothingAhead`: no visit that is still to do. */
 export interface TimelineFilter {
   kinds?: readonly TimelineKind[] | undefined;
   from?: string | undefined;
@@ -44,6 +45,7 @@ export interface TimelineFilter {
   skip: number;
   limit: number;
   settledOnly?: boolean;
+  nothingAhead?: boolean;
   newestFirst?: boolean;
 }
 export interface TimelineSubject {
@@ -59,6 +61,8 @@ export interface TimelineSubject {
   enrollment_date: string | null;
   anchor_status: string;
   today: string;
+  /** The study has ended: what its schedule has ahead is not to do any more. */
+  study_ended: boolean;
 }
 
 /** `timelineSubject` as a statement. */
@@ -66,7 +70,8 @@ export const subjectStatement = (participantId: string): Statement => ({
   sql: `select p.id, p.study_id, p.participant_code, p.status, p.preferred_language, s.study_code, s.study_name,
     t.site_code, coalesce(t.timezone, s.timezone) as zone, p.enrollment_date,
        coalesce(a.status, 'unset') as anchor_status,
-         (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date as today
+         (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date as today,
+       ${hasEnded('s')} as study_ended
      from participants p join studies s on s.id = p.study_id left join sites t on t.id = p.site_id
        left join anchor_dates a on a.participant_id = p.id where p.id = $1`,
   values: [participantId],
@@ -198,7 +203,8 @@ export async function listTimeline(
     `with found as materialized (
        select * from (${SOURCES}) t where ($3::text[] is null or kind = any ($3))
          and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5)
-         and (not $8::boolean or kind <> 'reminder' or what = 'sent'))
+         and (not $8::boolean or kind <> 'reminder' or what = 'sent')
+         and (not $9::boolean or kind <> 'visit' or not planned))
      select f.at, f.kind, f.what, f.id, f.data, f.planned, c.total from (select count(*) as total from found) c
        left join lateral (select * from found order by ${order('')} offset $6 limit $7) f on true
          order by ${order('f.')}`,
@@ -211,6 +217,7 @@ export async function listTimeline(
       filter.skip,
       filter.limit,
       filter.settledOnly ?? false,
+      filter.nothingAhead ?? false,
     ],
   );
   const total = rows[0]!.total;

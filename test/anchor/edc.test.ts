@@ -283,6 +283,27 @@ describe('edc scheduling: events, instances, holidays', function () {
       ]);
     });
 
+    it('who moves to a site goes by its calendar, also if the move makes the date final', async () => {
+      const study = await EdcStudy.make(stage);
+      const site = await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: 'RUH' });
+      await study.calendar({ is_default: true });
+      await study.calendar({ site_id: site.id, weekend_days: [5, 6] });
+      await study.event('D2', 2);
+      await study.policy({
+        sources: [{ type: 'manual_entry' }],
+        schedule_on_provisional: true,
+        prerequisites: { require_consent_signed: false, custom_rule: 'participant.site_code == "RUH"' },
+      });
+      await workedThrough(study);
+      const person = await study.person();
+      expect((await person.set('2024-03-06')).body).to.include({ status: 'provisional' });
+      expect(await targets(person)).to.deep.equal([['D2', 1, '2024-03-08']]);
+      await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { site_id: site.id });
+      await person.becomes({ status: 'finalized' });
+      await person.settled();
+      expect(await targets(person)).to.deep.equal([['D2', 1, '2024-03-10']]);
+    });
+
     it('a changed calendar makes a next version only where something moves', async () => {
       const study = await EdcStudy.make(stage);
       const calendar = await study.calendar({ weekend_days: [6, 7] });

@@ -69,6 +69,41 @@ describe('A withdrawal that is taken back', function () {
     expect((await person.override(addDays(today, -8))).status).to.equal(200);
   });
 
+  it('a schedule that an override left as it was goes on from its own date', async () => {
+    const person = await study.person();
+    await person.set(DAY);
+    const moved = await person.override(addDays(DAY, -3), stage.admin, { regenerate_schedule: false });
+    expect(moved.status, moved.text).to.equal(200);
+    const before = (await person.standing()).map((visit) => visit.target_date).sort();
+    await person.withdraw();
+    expect((await reinstate(person)).status).to.equal(200);
+    const latest = await until(
+      async () =>
+        (await person.versions()).find(({ version_number, is_current }) => is_current && version_number === 2),
+      { what: 'the new version' },
+    );
+    expect(latest.anchor_date_used).to.equal(DAY);
+    expect((await person.standing()).map((visit) => visit.target_date).sort()).to.deep.equal(before);
+    expect(await person.anchor()).to.include({ enrollment_date: addDays(DAY, -3), is_override: true });
+  });
+
+  it('goes on although its message was lost with the workflow: a start of that finds it', async () => {
+    const person = await withdrawn();
+    await stage.sql(
+      `update participants set status = 'enrolled', withdrawn_at = null, withdrawal_reason = null, reinstated_at = clock_timestamp() where id = ?`,
+      [person.id],
+    );
+    await stage.sql(`insert into outbox (topic, study_id, subject, payload) values ('participant-start', ?, ?, '{}')`, [
+      study.id,
+      person.id,
+    ]);
+    await stage.sql(`select pg_notify('outbox', '')`);
+    await until(async () => (await person.versions()).length === 2, { what: 'the schedule to continue' });
+    await stage.handle(person.id).signal(reinstated);
+    expect((await person.post('/evaluate')).body).to.include({ result: 'unchanged' });
+    expect(await person.versions()).to.have.length(2);
+  });
+
   it('is audited, two events, and stands in the timeline', async () => {
     const person = await withdrawn();
     await reinstate(person);

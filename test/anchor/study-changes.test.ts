@@ -93,6 +93,26 @@ describe('changes of a study', () => {
     expect((await person.versions()).length).to.be.at.most(4 + Math.floor(tookMs / 250));
   });
 
+  it('who withdraws while a change is under way keeps the schedule as it was', async () => {
+    const study = await stage.study({}, { days: [0], fields: { consent_mode: 'external' } });
+    const people = await Promise.all([study.person(), study.person()]);
+    for (const person of people) await person.set(DAY);
+    await study.settled();
+    // Both are of one piece of the walk, which takes them in the order of their ids and waits for the first.
+    const [first, second] = people.sort((a, b) => (a.id < b.id ? -1 : 1)) as [Person, Person];
+    const before = await second.plans();
+    await stage.holding('select 1 from anchor_dates where participant_id = ? for update', [first.id], async () => {
+      await study.window(90);
+      const waits = `select 1 from pg_stat_activity where pg_blocking_pids(pid) <> '{}' and query like '%anchor_dates%'`;
+      await until(async () => (await stage.sql(waits)).length > 0, { what: 'the walk to wait' });
+      await second.withdraw();
+    });
+    await until(async () => (await first.versions()).length === 2, { what: 'the other schedule to follow' });
+    await study.settled();
+    expect((await second.versions()).map(({ version_number }) => version_number)).to.deep.equal([1]);
+    expect(await second.plans()).to.deep.equal(before);
+  });
+
   it('a visit that somebody moved stays where it was put while another window is planned, and follows once the anchor moves', async () => {
     const study = await stage.study({}, { days: [0, 30_000], fields: { consent_mode: 'external' } });
     const person = await study.person();

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { withdrawn } from '../../workflows/contract.js';
 import { DAY, Stage } from './stage.js';
 import type { AnchorStudy, Person } from './stage.js';
 
@@ -383,6 +384,35 @@ describe('states and transitions of the anchor date', function () {
     expect(await person.anchor()).to.include({ status: 'provisional', version: 3 });
     expect((await person.post('/evaluate')).body.result).to.equal('finalized');
     expect(await person.anchor()).to.include({ status: 'finalized', version: 4 });
+  });
+
+  it('after override_back a start of the workflow finds a changed source whose message was lost', async () => {
+    const person = await consentless.person();
+    await person.set(DAY);
+    await person.post('/override-back', { reason: 'reopened' });
+    await stage.handle(person.id).terminate('lost');
+    await stage.sql(
+      `insert into consents (study_id, participant_id, status, signed_at) values (?, ?, 'signed', '2024-03-09T10:00:00Z')`,
+      [consentless.id, person.id],
+    );
+    await stage.sql(`insert into outbox (topic, study_id, subject, payload) values ('participant-start', ?, ?, '{}')`, [
+      consentless.id,
+      person.id,
+    ]);
+    await stage.sql(`select pg_notify('outbox', '')`);
+    await person.becomes({ status: 'finalized', source_type: 'consent_workflow', enrollment_date: '2024-03-09' });
+  });
+
+  it('after override_back a message of a withdrawal that there is none of leaves the anchor provisional', async () => {
+    const person = await consentless.person();
+    await person.set(DAY);
+    await person.post('/override-back', { reason: 'reopened' });
+    await stage.handle(person.id).signal(withdrawn);
+    // The workflow takes one message after the other: this one comes last.
+    expect((await person.post('/override', { new_enrollment_date: '2024-03-11', reason: 'x' })).body).to.include({
+      code: 'NOT_FINALIZED',
+    });
+    expect(await person.anchor()).to.include({ status: 'provisional', version: 3 });
   });
 
   it('after override_back a changed source finalizes again', async () => {

@@ -94,6 +94,29 @@ describe('What a study’s status allows', function () {
     expect(await paused.seeVisit(visit.id)).to.include({ status: 'completed' });
   });
 
+  it('participants of one that has ended see no visit ahead, in their list and in their timeline alike', async () => {
+    const site = await Site.open();
+    const [done] = [await site.visit({ name: 'Done' }), await site.visit({ name: 'Due now' })];
+    await site.visit({ name: 'Ahead' }, [20, 24]);
+    await http.expect(200, 'POST', `/api/visits/${done.id}/complete`, {});
+    const portal = await enterPortal(http, site.participant.id);
+    const seen = async () => {
+      const { items: visits } = await portal.expect(200, 'GET', '/api/portal/visits');
+      const { items } = await portal.expect(200, 'GET', '/api/portal/timeline?kind=visit');
+      return [visits.map(({ name }) => name), items.map(({ data }) => (data as Loose).name)].map((names) =>
+        names.sort(),
+      );
+    };
+    const all = ['Ahead', 'Done', 'Due now'];
+    expect(await seen()).to.deep.equal([all, all]);
+    for (const status of ENDED) {
+      await become(site.study, status);
+      expect(await seen(), status).to.deep.equal([['Done'], ['Done']]);
+    }
+    await become(site.study, 'active');
+    expect(await seen()).to.deep.equal([all, all]);
+  });
+
   it('a file gives back nothing that an erasure removed, and says so by field; the rest of its rows counts', async () => {
     const study = await newStudy(http);
     const [gone, other] = [await newParticipant(http, study.id), await newParticipant(http, study.id)];

@@ -33,6 +33,15 @@ const takenFrom = (id: string, date: string, more: Partial<Facts['anchor']> = {}
   },
 });
 
+const overridden = (facts: Facts, date: string): Facts => {
+  const { anchor } = facts;
+  return {
+    ...facts,
+    beforeOverride: { ...anchor, date: anchor.date!, source_type: anchor.source_type!, source_ref: anchor.source_ref },
+    anchor: { ...anchor, date, is_override: true, source_type: 'override', source_ref: {}, version: 3 },
+  };
+};
+
 describe('several consents', () => {
   const rows: [name: string, multi: Multi, facts: Facts, chosen: string | null][] = [
     ['first: the earliest that is signed', { anchor_consent: 'first' }, { ...emptyFacts(), consents }, 'a'],
@@ -67,6 +76,12 @@ describe('several consents', () => {
       { anchor_consent: 'latest', reconsent_updates_anchor: true },
       takenFrom('a', '2024-03-01'),
       'b',
+    ],
+    [
+      'latest, date taken from the first and overridden, re-consent does not count: the first',
+      { anchor_consent: 'latest', reconsent_updates_anchor: false },
+      overridden(takenFrom('a', '2024-03-01'), '2024-03-20'),
+      'a',
     ],
     [
       'latest, the one that the date was taken from revoked: the last',

@@ -252,10 +252,26 @@ export const dataGuards: readonly Guard[] = [
   {
     refuses: 'a reinstatement by a signal alone',
     file: 'activities/anchor/commands/execute-command.ts',
-    text: `command.kind === 'reinstated' && snapshot.row.anchor.is_to_continue`,
-    without: `command.kind === 'reinstated'`,
+    text: `(kind === 'reinstated' || kind === 'resume') && snapshot.row.anchor.is_to_continue`,
+    without: `kind === 'reinstated'`,
     test: 'test/anchor/reinstatement.test.ts',
     title: 'a signal alone, or one more of it, reinstates nobody: the schedule stays',
+  },
+  {
+    refuses: 'another schedule for who withdraws while a change of the study is under way',
+    file: 'workflows/domain/anchor/reanchoring.ts',
+    text: `if (facts.participant.status === 'withdrawn') return null;`,
+    without: '',
+    test: 'test/anchor/study-changes.test.ts',
+    title: 'who withdraws while a change is under way keeps the schedule as it was',
+  },
+  {
+    refuses: 'visits ahead in the timeline of a participant whose study has ended',
+    file: 'api/timeline/portal.ts',
+    text: 'nothingAhead: subject.study_ended,',
+    without: '',
+    test: 'test/api/study-states.test.ts',
+    title: 'participants of one that has ended see no visit ahead, in their list and in their timeline alike',
   },
   {
     refuses: 'results of which nobody knows who opened the session',

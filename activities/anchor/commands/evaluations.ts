@@ -4,7 +4,7 @@ import { nextVersion, scheduleAfter, scheduleFollows } from '../../../workflows/
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
 import type { Decision } from '../../../workflows/domain/util/types.js';
 import { noTrace } from './outcome.js';
-import type { CommandContext, CommandOutcome, CommandResult } from './outcome.js';
+import type { AnchorDecision, CommandContext, CommandOutcome, CommandResult } from './outcome.js';
 
 /** Evaluates all sources, since one of them has changed. */
 export function reevaluate(context: CommandContext, sender: Sender): Promise<CommandOutcome> {
@@ -18,7 +18,7 @@ export function reevaluate(context: CommandContext, sender: Sender): Promise<Com
 
 /**
  * A withdrawal was reversed: the sources are evaluated, since they may have changed meanwhile, and the schedule
- * continues as a new version, even with the same plan.
+ * continues as a new version, even with the same plan. One that an override left as it was keeps its date.
  */
 export async function reinstate(
   { snapshot, newIds, scheduleInputs }: CommandContext,
@@ -28,7 +28,7 @@ export async function reinstate(
   const decision = evaluateUnlessAtRest(policy, facts);
   const hasCurrent = row.anchor.current_schedule_version_id !== null;
   const inputs = await scheduleInputs();
-  const date = decision.transitions.at(-1)?.value?.date ?? facts.anchor.date ?? inputs.current_date;
+  const date = decision.transitions.at(-1)?.value?.date ?? inputs.current_date ?? facts.anchor.date;
   const follows = date !== null && (hasCurrent || scheduleFollows(decision, policy, hasCurrent));
   return {
     result: {
@@ -113,9 +113,9 @@ export async function evaluationOutcome(
   const current = row.anchor.current_schedule_version_id;
   const hasCurrent = current !== null;
   const schedule =
-    ensureSchedule || scheduleFollows(decision, policy, hasCurrent)
+    (ensureSchedule || scheduleFollows(decision, policy, hasCurrent)
       ? scheduleAfter(policy, facts, decision, await scheduleInputs(), { hasCurrent, ensure: ensureSchedule })
-      : undefined;
+      : undefined) ?? (await siteSchedule(context));
   const made = schedule ? newIds.scheduleVersion : null;
   return {
     ...more,
@@ -142,17 +142,14 @@ export async function evaluationOutcome(
   };
 }
 
-/** In `edc` mode a participant who moved to another site gets that site's calendar. The date of the schedule stays. */
 async function followSite(
-  { snapshot, newIds, scheduleInputs }: CommandContext,
+  context: CommandContext,
   outcome: CommandOutcome,
   { sender, command }: Asked,
 ): Promise<CommandOutcome> {
-  const { row, keyOf } = snapshot;
-  if (row.study.scheduling_mode !== 'edc' || row.anchor.current_schedule_version_id === null) return outcome;
-  const inputs = await scheduleInputs();
-  const date = inputs.current_date;
-  if (date === null || !nextVersion(date, inputs, keyOf).change.changes) return outcome;
+  const { snapshot, newIds } = context;
+  const schedule = await siteSchedule(context);
+  if (!schedule) return outcome;
   return {
     ...outcome,
     result: { ...outcome.result, schedule_version_id: newIds.scheduleVersion },
@@ -163,7 +160,19 @@ async function followSite(
       command,
       sender,
       reason: null,
-      schedule: { id: newIds.scheduleVersion, inputs, date, reason: 'site_changed' },
+      schedule: { id: newIds.scheduleVersion, ...schedule },
     },
   };
+}
+
+/** In `edc` mode a participant who moved to another site gets that site's calendar. The date of the schedule stays. */
+async function siteSchedule({
+  snapshot: { row, keyOf },
+  scheduleInputs,
+}: CommandContext): Promise<AnchorDecision['schedule']> {
+  if (row.study.scheduling_mode !== 'edc' || row.anchor.current_schedule_version_id === null) return undefined;
+  const inputs = await scheduleInputs();
+  const date = inputs.current_date;
+  if (date === null || !nextVersion(date, inputs, keyOf).change.changes) return undefined;
+  return { inputs, date, reason: 'site_changed' };
 }

@@ -3,6 +3,7 @@ import { isOpenTrigger } from '../../../db/capture/webhook-events.queries.js';
 import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
+import type { Sender } from '../../../workflows/contract.js';
 import { authorizeSender } from '../authority.js';
 import type { CommandReads } from './command-reads.js';
 import type { AnchorCommand } from './commands.js';
@@ -83,22 +84,13 @@ async function lockedRequest(
 
 /** The only place that maps commands to handlers. */
 function decide(context: CommandContext, command: AnchorCommand): CommandOutcome | Promise<CommandOutcome> {
-  const { snapshot } = context;
   switch (command.kind) {
     case 'withdrawn':
-      return isWithdrawn(snapshot)
-        ? { result: { result: 'withdrawn', errors: [], warnings: [] } }
-        : reevaluate(context, command.message);
     case 'resume':
-      return isWithdrawn(snapshot) || snapshot.facts.anchor.reopened ? unchanged : reevaluate(context, command.message);
     case 'reinstated':
     case 'sources_changed':
     case 'day_came':
-      if (isWithdrawn(snapshot)) return unchanged;
-      // Without a reinstatement its message only says that something may have changed.
-      if (command.kind === 'reinstated' && snapshot.row.anchor.is_to_continue)
-        return reinstate(context, command.message);
-      return isReopenedAndUnchanged(snapshot.policy, snapshot.facts) ? unchanged : reevaluate(context, command.message);
+      return follow(context, command);
     case 'evaluate':
       return evaluateAsked(context, command.message);
     case 'remind':
@@ -117,5 +109,26 @@ function decide(context: CommandContext, command: AnchorCommand): CommandOutcome
       return overrideBack(context, command.message);
   }
 }
+
+/**
+ * Something may have changed. A start of the workflow looks for everything: messages may be lost with a former run. A
+ * withdrawal that is reversed already, or a reinstatement that is executed, says no more than that.
+ */
+function follow(
+  context: CommandContext,
+  { kind, message }: { kind: AnchorCommand['kind']; message: Sender },
+): CommandOutcome | Promise<CommandOutcome> {
+  const { snapshot } = context;
+  if (isWithdrawn(snapshot))
+    return kind === 'withdrawn' ? { result: { result: 'withdrawn', errors: [], warnings: [] } } : unchanged;
+  if ((kind === 'reinstated' || kind === 'resume') && snapshot.row.anchor.is_to_continue)
+    return reinstate(context, message);
+  return isAtRest(kind, snapshot) ? unchanged : reevaluate(context, message);
+}
+
+/** Whether a reopened anchor stays as it is. One that a former release reopened does not know what has changed. */
+const isAtRest = (kind: AnchorCommand['kind'], { policy, facts }: AnchorSnapshot): boolean =>
+  isReopenedAndUnchanged(policy, facts) ||
+  (kind === 'resume' && facts.anchor.reopened && facts.anchor.reopened_facts === null);
 
 const unchanged: CommandOutcome = { result: { result: 'unchanged', errors: [], warnings: [] } };

@@ -1,6 +1,6 @@
 import type { CancelProposal, SetEnrollmentDate } from '../../../workflows/contract.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
-import { cancelTransition, evaluate, reopenedGuards } from '../../../workflows/domain/anchor/decide.js';
+import { cancelTransition, evaluate, factsAfter, reopenedGuards } from '../../../workflows/domain/anchor/decide.js';
 import { ofDate, sourceFingerprint } from '../../../workflows/domain/anchor/sources.js';
 import type { Facts } from '../../../workflows/domain/util/types.js';
 import { validateCandidate } from '../../../workflows/domain/anchor/validation.js';
@@ -28,8 +28,9 @@ export function setDate(context: CommandContext, message: SetEnrollmentDate): Co
       `the enrollment date is final (${facts.anchor.date}): a change needs an override`,
     );
   }
-  const faults = validateCandidate(candidate, policy, facts);
-  if (faults.errors.length > 0)
+  // A final date that stays is not judged again.
+  const faults = facts.anchor.status === 'finalized' ? null : validateCandidate(candidate, policy, facts);
+  if (faults && faults.errors.length > 0)
     return rejected(400, 'VALIDATION_FAILED', 'the enrollment date breaks a rule of the policy', faults);
   const decision = evaluate(policy, facts);
   if (decision.result === 'override_required') {
@@ -80,17 +81,18 @@ export async function cancelProposedDate(
   const guarded = reopenedGuards(policy, facts);
   if (guarded.length > 0) return rejectedByRules(guarded);
   const inputs = row.anchor.current_schedule_version_id === null ? undefined : await scheduleInputs();
+  const transition = cancelTransition(facts.anchor);
   return {
     result: { result: 'cancelled', errors: [], warnings: [] },
     manualEntry: { replaces: facts.manual !== null, entry: null },
     decision: {
       snapshot,
-      transitions: [cancelTransition(facts.anchor)],
+      transitions: [transition],
       trace: noTrace,
       command: { kind: 'cancel' },
       sender: message,
       reason: message.reason ?? null,
-      cancelledFacts: sourceFingerprint(policy, { ...facts, manual: null }),
+      cancelledFacts: sourceFingerprint(policy, { ...factsAfter(facts, transition), manual: null }),
       ...(inputs && { schedule: { inputs, date: null, reason: 'cancelled' } }),
     },
   };

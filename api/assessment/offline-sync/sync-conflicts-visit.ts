@@ -3,10 +3,11 @@ import { completedSessionOf, retellVisit, visitToldBy } from '../../../db/assess
 import { requestPushes } from '../../../db/capture/push-requests.queries.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
 import { completeVisits, liveVisit } from '../../../db/assessment/sessions-visits.queries.js';
-import { statusToday } from '../../../db/scheduling/visit-statuses.queries.js';
 import { updateVisit } from '../../../db/scheduling/visits.queries.js';
 import { auditActor } from '../../http/audit-actor.js';
 import { lockForShare, announceSourcesChanged } from '../../participants/participants.service.js';
+import { toDoAgain } from '../../scheduling/visit-to-do-again.js';
+import { getVisitOrThrow } from '../../scheduling/visits.service.js';
 import type { RequestScope } from '../../http/state.js';
 import { countedEnd, enteredFor } from '../../../workflows/domain/assessment/times.js';
 import { timesOf } from './references.js';
@@ -78,14 +79,9 @@ export async function takeBack(change: RequestScope, session: Told): Promise<voi
     return completed(change, { ...session, id: other.id }, { ...visit, status: 'completed' }, end);
   }
   if (participant.status === 'withdrawn') return;
-  const status = await statusToday(tx, visit);
-  await updateVisit(tx, visit.id, {
-    status,
-    completed_at: null,
-    session_id: null,
-    data_sync_status: null,
-    synced_at: null,
-  });
+  const again = await toDoAgain(tx, await getVisitOrThrow(tx, visit.id));
+  const { status } = again;
+  await updateVisit(tx, visit.id, again);
   audit.record({
     ...auditActor(actor, context),
     study_id: session.study_id,

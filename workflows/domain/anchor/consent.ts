@@ -4,7 +4,7 @@ import type { ConsentFact, Facts } from '../util/types.js';
 
 /**
  * The signed consent whose date counts (`multi_consent` of the policy). With `reconsent_updates_anchor` false a date
- * already taken from a consent stays with that consent.
+ * already taken from a consent stays with that consent, also while it is overridden.
  */
 export function chooseConsent(facts: Facts, policy: Policy): ConsentFact | null {
   const { anchor_consent, specific_consent_version_id, reconsent_updates_anchor } = policy.multi_consent;
@@ -15,8 +15,10 @@ export function chooseConsent(facts: Facts, policy: Policy): ConsentFact | null 
     return signed.find((consent) => consent.consent_version_id === specific_consent_version_id) ?? null;
   }
   if (anchor_consent === 'latest') {
-    if (!reconsent_updates_anchor && facts.anchor.source_type === 'consent_workflow') {
-      const taken = signed.find((consent) => consent.id === facts.anchor.source_ref?.consent_instance_id);
+    const { anchor, beforeOverride } = facts;
+    const source = anchor.is_override ? beforeOverride : anchor;
+    if (!reconsent_updates_anchor && source?.source_type === 'consent_workflow') {
+      const taken = signed.find((consent) => consent.id === source.source_ref?.consent_instance_id);
       if (taken) return taken;
     }
     return signed.at(-1) ?? null;

@@ -231,12 +231,22 @@ export function evaluateUnlessAtRest(policy: Policy, facts: Facts): Decision {
   return isReopenedAndUnchanged(policy, facts) ? { ...decision, result: 'unchanged', transitions: [] } : decision;
 }
 
+const NO_VALUE = {
+  date: null,
+  datetime: null,
+  partial: null,
+  precision: 'date',
+  timezone: null,
+  source_type: null,
+  source_ref: null,
+} as const satisfies Partial<AnchorState>;
+
 /** The facts after a transition. */
 export const factsAfter = (facts: Facts, { value, status_after, is_override }: Transition): Facts => ({
   ...facts,
   anchor: {
     ...facts.anchor,
-    ...(value ?? { date: null }),
+    ...(value ?? NO_VALUE),
     status: status_after,
     is_override,
     version: facts.anchor.version + 1,

@@ -33,7 +33,8 @@ export type ScheduleDate = 'anchor' | 'schedule';
 /**
  * The schedule of the current anchor (or of the anchor after `last`). A change of windows, events, calendars or mapping
  * only does this: the anchor is evaluated after a change of a source, a prerequisite or the policy, and one that an
- * override-back reopened stays provisional until then.
+ * override-back reopened stays provisional until then. Who has withdrawn, perhaps during the change, keeps the
+ * schedule.
  */
 export function reschedule(
   policy: Policy,
@@ -43,6 +44,7 @@ export function reschedule(
   from: ScheduleDate = 'anchor',
   last?: Transition,
 ): Reanchoring['schedule'] {
+  if (facts.participant.status === 'withdrawn') return null;
   const hasCurrent = inputs.current_date !== null;
   const status = last?.status_after ?? facts.anchor.status;
   const due = hasCurrent || status === 'finalized' || (status === 'provisional' && policy.schedule_on_provisional);
