@@ -1,5 +1,6 @@
 import type { RequestScope } from '../http/state.js';
 import { hashPassword } from '../../db/identity/passwords.js';
+import { endUserLinks } from '../../db/identity/user-links.queries.js';
 import { revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
 import {
   assignSites,
@@ -77,6 +78,7 @@ export async function changeUser(
   if (site_ids) await assignSites(tx, id, site_ids);
   const ended = change.status === 'inactive' ? await endAccess(tx, id) : [];
   const changed = changedFields({ ...before }, { ...change, ...(site_ids && { site_ids }) });
+  const after = await getUserOrThrow(tx, id);
   audit.record({
     ...auditActor(actor, context),
     study_id: null,
@@ -87,6 +89,9 @@ export async function changeUser(
       fields: changed,
       ...(change.role && { role: change.role }),
       ...(change.status && { status: change.status }),
+      // Who had access to what, and until when, is known by the log alone.
+      ...(changed.includes('study_ids') && { study_ids: after.study_ids, study_ids_before: before.study_ids }),
+      ...(changed.includes('site_ids') && { site_ids: after.site_ids, site_ids_before: before.site_ids }),
     },
   });
   for (const token of ended)
@@ -98,14 +103,15 @@ export async function changeUser(
       resource_id: token,
       metadata: { user_id: id },
     });
-  return getUserOrThrow(tx, id);
+  return after;
 }
 
 /**
- * Ends access permanently: a reactivated user logs in again, and creates new tokens. @returns the ended tokens of
- * /api/v1
+ * Ends access permanently: a reactivated user logs in again, creates new tokens, and gets in by no link that was mailed
+ * before. @returns the ended tokens of /api/v1
  */
 async function endAccess(tx: Tx, id: string): Promise<string[]> {
+  await endUserLinks(tx, id);
   await revokeAllOf(tx, id);
   return revokeApiTokensOf(tx, id);
 }
