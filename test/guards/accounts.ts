@@ -349,4 +349,12 @@ export const accountGuards: readonly Guard[] = [
     test: 'test/api/portal-date.test.ts',
     title: 'is read by the same token, now and as of an instant',
   },
+  {
+    refuses: 'a login without the second factor that a new role needs',
+    file: 'api/identity/users.service.ts',
+    text: 'if (lacksFactor) await revokeAllOf(tx, id);',
+    without: '',
+    test: 'test/api/mfa.test.ts',
+    title: 'a login without one is not one of such a role',
+  },
 ];

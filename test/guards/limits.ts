@@ -169,4 +169,12 @@ export const limitGuards: readonly Guard[] = [
     test: MISUSE,
     title: 'subscriptions of a study are so many',
   },
+  {
+    refuses: 'a connection to the mail server for each who asks how the service is',
+    file: 'api/util/shared-probe.ts',
+    text: 'if (known && known.until > performance.now()) return known.result;',
+    without: '',
+    test: 'test/security/misuse.test.ts',
+    title: 'the mail server is not connected to for each who asks',
+  },
 ];
