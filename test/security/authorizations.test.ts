@@ -370,11 +370,9 @@ describe('Messages without authorization in development', function () {
     const person = await study.person();
     const handle = stage.handle(person.id);
     await until(() => handle.describe(), { what: 'the workflow to start' });
-    const [elsewhere, reader, own] = await Promise.all([
-      user(stage.admin, 'coordinator'),
-      user(stage.admin, 'data_manager', { study_ids: [study.id] }),
-      user(stage.admin, 'coordinator', { study_ids: [study.id] }),
-    ]);
+    const elsewhere = await user(stage.admin, 'coordinator');
+    const reader = await user(stage.admin, 'data_manager', { study_ids: [study.id] });
+    const own = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
     for (const actor_user_id of [elsewhere.userId!, reader.userId!, randomUUID()]) {
       const { refused } = await handle.executeUpdate(evaluate, { args: [{ actor_user_id }] });
       expect([refused?.status, refused?.code]).to.deep.equal([403, 'FORBIDDEN']);
