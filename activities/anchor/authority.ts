@@ -44,6 +44,11 @@ export async function authorizeSender(
     }
     case 'cancel':
       return maySet(user, policy) ? {} : mayNot('set');
+    case 'evaluate':
+      // The service evaluates by itself too: then it names nobody.
+      return !command.message.actor_user_id || mayEvaluate(user)
+        ? {}
+        : rejection(403, 'FORBIDDEN', 'this user does not evaluate the enrollment date');
     case 'override':
     case 'override_back':
       return mayOverride(user, policy) ? {} : mayNot('override');
@@ -87,6 +92,9 @@ async function authorizeDecision(
 
 const member = (user: UserPermissions | null): user is UserPermissions =>
   user !== null && user.active && user.inStudy && user.inSite;
+
+/** As the route of the API: staff who work with participants. */
+const mayEvaluate = (user: UserPermissions | null): boolean => member(user) && user.role !== 'data_manager';
 
 /** The policy's `can_set`. */
 const maySet = (user: UserPermissions | null, policy: Policy): boolean =>

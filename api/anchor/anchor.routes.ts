@@ -29,7 +29,14 @@ import {
 import { Type } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
 import { commandSender, participantSender, updateAnchor } from './anchor-updates.service.js';
-import { anchorAsOf, currentAnchor, getAnchorOrThrow, previewOverride, requireOwnDate } from './anchors.service.js';
+import {
+  anchorAsOf,
+  anchorFor,
+  currentAnchor,
+  getAnchorOrThrow,
+  previewOverride,
+  requireOwnDate,
+} from './anchors.service.js';
 import { currentVersion } from '../scheduling/schedule-versions.service.js';
 import { AsOf, asOf } from '../participants/as-of.schemas.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -92,7 +99,7 @@ export const anchorRoutes = [
     handle: async ({ tx, prefetched: [rows], params, query, actor }) => {
       if (!tx) return getAnchorOrThrow(rows![0] as AnchorResponse | undefined);
       if (actor.role === 'participant') await requireOwnDate(tx, params.study_id);
-      return anchorAsOf(tx, params.participant_id, query.as_of);
+      return anchorFor(actor, await anchorAsOf(tx, params.participant_id, query.as_of));
     },
   }),
   route({
@@ -119,7 +126,7 @@ export const anchorRoutes = [
       });
       const anchor = await currentAnchor(services, params.study_id, params.participant_id);
       return {
-        ...anchor,
+        ...anchorFor(input.actor, anchor),
         evaluation: { result: outcome.result, source_type: outcome.source_type ?? null, ...faults(outcome) },
       };
     },

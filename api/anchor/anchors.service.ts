@@ -42,6 +42,10 @@ export async function anchorAsOf(tx: Tx, participantId: string, instant: string 
   return (await readAnchorAsOf(tx, participantId, instant))!;
 }
 
+/** Who reads an anchor: what staff wrote of a participant, and who they are, is not for the participant. */
+export const anchorFor = <A extends AnchorResponse>({ role }: { role: string }, anchor: A): A =>
+  role === 'participant' ? { ...anchor, source_ref: null, override_reason: null } : anchor;
+
 /** @throws 403 if the policy lets no participant set, and so see, the enrollment date */
 export async function requireOwnDate(tx: Tx, studyId: string): Promise<void> {
   const { permissions } = await currentPolicy(tx, studyId);

@@ -4,6 +4,7 @@ import { hashPassword, verifyPassword } from '../../db/identity/passwords.js';
 import { secondFactor } from '../../db/identity/mfa.queries.js';
 import { listActiveTokens, revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
 import type { ApiToken } from '../../db/v1/api-tokens.queries.js';
+import { endUserLinks } from '../../db/identity/user-links.queries.js';
 import { clearOrigin, originOf } from '../../db/identity/login-failures.queries.js';
 import {
   insertRefreshToken,
@@ -218,7 +219,8 @@ export async function logout(services: Dependencies, token: string, context: Req
 }
 
 /**
- * Changes the caller's own password and ends all sessions; with `revoke_api_tokens` the tokens of /api/v1 as well.
+ * Changes the caller's own password; ends all sessions and mailed links; with `revoke_api_tokens` the tokens of /api/v1
+ * as well.
  * @returns the remaining tokens, and the revoked ones
  * @throws 400 when the present one is wrong or the new one common
  */
@@ -232,6 +234,7 @@ export async function changePassword(
   await proveCurrentPassword(tx, actor, input.current_password, login);
   requireUncommon(input.new_password, actor.email, 'new_password');
   await updateUser(tx, actor.id, { password_hash: await hashPassword(input.new_password) });
+  await endUserLinks(tx, actor.id);
   await revokeAllOf(tx, actor.id);
   audit.record({
     ...auditActor(actor, context),

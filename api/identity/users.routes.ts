@@ -41,7 +41,7 @@ export const userRoutes = [
     transaction: 'change',
     body: UserChange,
     responses: { 200: User },
-    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
-      changeUser({ tx, audit, actor, context }, params.id, body, assertIfMatch),
+    handle: ({ tx, audit, actor, context, services, params, body, assertIfMatch }) =>
+      changeUser({ tx, audit, actor, context, services }, params.id, body, assertIfMatch),
   }),
 ];

@@ -1,5 +1,6 @@
 import type { RequestScope } from '../http/state.js';
 import { hashPassword } from '../../db/identity/passwords.js';
+import { endUserLinks } from '../../db/identity/user-links.queries.js';
 import { revokeApiTokensOf } from '../../db/v1/api-tokens.queries.js';
 import {
   assignSites,
@@ -14,6 +15,8 @@ import {
   userSecretForUpdate,
 } from '../../db/identity/users.queries.js';
 import type { UserRow } from '../../db/identity/users.queries.js';
+import type { Dependencies } from '../dependencies.js';
+import { mfaRequired } from './mfa-challenge.js';
 import { requireUncommon } from '../http/security/password-rule.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
@@ -52,12 +55,15 @@ export async function register(
   return getUserOrThrow(tx, id);
 }
 
+/** A change of a user; the settings say which roles need a second factor. */
+export type UserChanging = RequestScope & { services: Pick<Dependencies, 'settings'> };
+
 /**
- * Changes role, status, studies or sites; a deactivated user's sessions and tokens end. @throws 404, 409 LAST_ADMIN,
- * 400 as `register`
+ * Changes role, status, studies or sites; a deactivated user's sessions and tokens end. So do logins without the second
+ * factor that another role needs: the next one sets it up. @throws 404, 409 LAST_ADMIN, 400 as `register`
  */
 export async function changeUser(
-  { tx, audit, actor, context }: RequestScope,
+  { tx, audit, actor, context, services }: UserChanging,
   id: string,
   change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] },
   assertIfMatch: (record: Record<string, unknown>) => void,
@@ -77,7 +83,14 @@ export async function changeUser(
   if (study_ids) await assignStudies(tx, id, study_ids);
   if (site_ids) await assignSites(tx, id, site_ids);
   const ended = change.status === 'inactive' ? await endAccess(tx, id) : [];
+  const lacksFactor =
+    fields.role !== undefined &&
+    fields.role !== before.role &&
+    !before.mfa_enabled &&
+    mfaRequired(services.settings, fields.role);
+  if (lacksFactor) await revokeAllOf(tx, id);
   const changed = changedFields({ ...before }, { ...change, ...(site_ids && { site_ids }) });
+  const after = await getUserOrThrow(tx, id);
   audit.record({
     ...auditActor(actor, context),
     study_id: null,
@@ -88,6 +101,10 @@ export async function changeUser(
       fields: changed,
       ...(change.role && { role: change.role }),
       ...(change.status && { status: change.status }),
+      ...(lacksFactor && { logins_ended: true }),
+      // Who had access to what, and until when, is known by the log alone.
+      ...(changed.includes('study_ids') && { study_ids: after.study_ids, study_ids_before: before.study_ids }),
+      ...(changed.includes('site_ids') && { site_ids: after.site_ids, site_ids_before: before.site_ids }),
     },
   });
   for (const token of ended)
@@ -99,14 +116,15 @@ export async function changeUser(
       resource_id: token,
       metadata: { user_id: id },
     });
-  return getUserOrThrow(tx, id);
+  return after;
 }
 
 /**
- * Ends access permanently: a reactivated user logs in again, and creates new tokens. @returns the ended tokens of
- * /api/v1
+ * Ends access permanently: a reactivated user logs in again, creates new tokens, and gets in by no link that was mailed
+ * before. @returns the ended tokens of /api/v1
  */
 async function endAccess(tx: Tx, id: string): Promise<string[]> {
+  await endUserLinks(tx, id);
   await revokeAllOf(tx, id);
   return revokeApiTokensOf(tx, id);
 }

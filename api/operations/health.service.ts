@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { withMetrics } from '../temporal.js';
+import { sharedProbe } from '../util/shared-probe.js';
 import type { Probe } from '../temporal.js';
 import type { Dependencies } from '../dependencies.js';
 import type { KnownWorkers } from '../../db/operations/worker-heartbeats.queries.js';
@@ -34,23 +35,30 @@ function health(probe: Probe | undefined): Health {
   };
 }
 
-export const checkDatabase = async ({ database }: Dependencies): Promise<Health> =>
+export const checkDatabase = sharedProbe(async ({ database }: Dependencies): Promise<Health> =>
   health(
     await withMetrics(PROBE_MS, async () => {
       await within(execute(database, 'select 1'), PROBE_MS);
     }),
-  );
+  ),
+);
 
-export const checkRedis = async ({ redis }: Dependencies): Promise<Health> =>
+export const checkRedis = sharedProbe(async ({ redis }: Dependencies): Promise<Health> =>
   health(
     redis &&
       (await withMetrics(PROBE_MS, async () => {
         await within(redis.ping(), PROBE_MS);
       })),
-  );
+  ),
+);
+
+const MAIL_KEPT_MS = 5_000;
+const MAIL_DOWN_KEPT_MS = 1_000;
+/** A mail server refuses who connects to it too often, so it is not asked for each caller. */
+const checkMail = sharedProbe(connectToMail, ({ status }) => (status === 'ok' ? MAIL_KEPT_MS : MAIL_DOWN_KEPT_MS));
 
 /** The mail server sends a greeting on connection. */
-async function checkMail({ settings }: Dependencies): Promise<Health> {
+async function connectToMail({ settings }: Dependencies): Promise<Health> {
   if (!settings.SMTP_URL) return health(undefined);
   const url = new URL(settings.SMTP_URL);
   const port = Number(url.port || (url.protocol === 'smtps:' ? 465 : 25));
@@ -104,7 +112,7 @@ const silence = ({ known, silent: [longest, ...others] }: KnownWorkers): string 
  * Checks all dependencies at once. `down`: a required one is down; `degraded`: an optional one, or one of several
  * workers.
  */
-export async function checkAll(services: Dependencies) {
+export const checkAll = sharedProbe(async (services: Dependencies) => {
   const { settings, temporal } = services;
   const [database, server, worker, redis, mail] = await Promise.all([
     checkDatabase(services),
@@ -134,4 +142,4 @@ export async function checkAll(services: Dependencies) {
         ? 'degraded'
         : 'ok';
   return { status, environment: settings.NODE_ENV, version, dependencies };
-}
+});

@@ -1,6 +1,8 @@
 import { raw } from 'objection';
 import { page } from '../client/paging.js';
+import { uuidIn } from '../client/uuid.js';
 import type { Listed, Page } from '../client/paging.js';
+import { isOpenSession } from '../scheduling/effective-status.js';
 import { AssessmentSession, SyncConflict } from '../models/assessment.js';
 import { ScheduledVisit } from '../models/records.js';
 import { writtenJson } from '../client/long-json.js';
@@ -30,25 +32,49 @@ export interface ConflictRecord {
   original_users: Record<string, string> | null;
 }
 /** A conflict without its contents, which may be megabytes long. */
-export type ConflictHead = Omit<ConflictRecord, 'local_content' | 'server_content'>;
+export type ConflictHead = Omit<ConflictRecord, Side>;
+const SIDES = ['local_content', 'server_content'] as const;
+type Side = (typeof SIDES)[number];
 
-const HEAD =
-  'c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution, c.local_id, c.session_id, c.task, ' +
-  'c.message, c.status, ' +
-  'c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at, c.imported, c.imported_by, c.original_users';
-const columns = (content: (side: 'local_content' | 'server_content') => string) =>
-  `${HEAD}, ${content('local_content')} as local_content, ${content('server_content')} as server_content`;
+/** Whose answer a conflict is read for. */
+export interface ConflictReader {
+  writesSessions: boolean;
+}
+const WRITER: ConflictReader = { writesSessions: true };
+
+const openSession = (of: string, id: string): string =>
+  ` left join lateral (select s.id::text as id, session_public_id(s.id)::text as public_id from assessment_sessions s
+    where s.id = ${id} and ${isOpenSession('s')}) ${of} on true`;
+/** The session of a conflict `c`, and one that was kept beside it, if they still accept results. */
+const OPEN_SESSIONS =
+  openSession('o', 'c.session_id') + openSession('b', uuidIn(`c.server_content ->> 'beside_session_id'`));
+const publicOf = (text: string, of: string): string =>
+  `(case when ${of}.id is null then ${text} else regexp_replace(${text}, ${of}.id, ${of}.public_id, 'gi') end)`;
+/**
+ * A text for a reader. The id of an active session is the credential for its results: who may not write sessions sees
+ * its public id, also in what a device sent.
+ */
+const textFor = ({ writesSessions }: ConflictReader, text: string): string =>
+  writesSessions ? text : publicOf(publicOf(text, 'o'), 'b');
+const jsonFor = (reader: ConflictReader, json: string): string =>
+  reader.writesSessions ? json : `${textFor(reader, `${json}::text`)}::jsonb`;
+
+const headFor = (reader: ConflictReader): string =>
+  `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution,
+   ${textFor(reader, 'c.local_id')} as local_id, ${textFor(reader, 'c.session_id::text')}::uuid as session_id, c.task,
+   c.message, c.status, c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at, c.imported, c.imported_by,
+   c.original_users`;
 /**
  * A device may have sent megabytes, and a list has hundreds of conflicts. As stored, compressed; what is short then is
  * measured as it is written: the same letters again and again are stored in a hundredth of their length.
  */
 const LONG_BYTES = 8_192;
-const SHORT_COLUMNS = columns(
-  (side) =>
-    `case when pg_column_size(c.${side}) > ${LONG_BYTES} or octet_length(c.${side}::text) > ${2 * LONG_BYTES}
-      then (c.${side} - array['trials', 'responses', 'tasks']) || '{"left_out": ["trials", "responses", "tasks"]}'
-      else c.${side} end`,
-);
+const shortContent = (side: Side): string =>
+  `(case when pg_column_size(c.${side}) > ${LONG_BYTES} or octet_length(c.${side}::text) > ${2 * LONG_BYTES}
+    then (c.${side} - array['trials', 'responses', 'tasks']) || '{"left_out": ["trials", "responses", "tasks"]}'
+    else c.${side} end)`;
+const shortColumnsFor = (reader: ConflictReader): string =>
+  `${headFor(reader)}, ${SIDES.map((side) => `${jsonFor(reader, shortContent(side))} as ${side}`).join(', ')}`;
 
 /**
  * Conflicts of a study, with their participants, so that isolation by site holds. Long contents are without their
@@ -58,33 +84,42 @@ export function listConflicts(
   tx: Tx,
   studyId: string,
   filter: Page & { status?: string | undefined; conflictType?: string | undefined; participantId?: string | undefined },
+  reader: ConflictReader,
 ): Promise<Listed<ConflictRecord>> {
   const found = tx('sync_conflicts as c')
     .join('participants as p', 'p.id', 'c.participant_id')
     .where('c.study_id', studyId)
     .modify((q) => {
+      if (!reader.writesSessions) q.joinRaw(OPEN_SESSIONS);
       if (filter.status) q.where('c.status', filter.status);
       if (filter.conflictType) q.where('c.conflict_type', filter.conflictType);
       if (filter.participantId) q.where('c.participant_id', filter.participantId);
     });
-  return page(tx, found, SHORT_COLUMNS, filter, { detected_at: 'c.seq', status: 'c.status' }, 'c.seq');
+  return page(tx, found, shortColumnsFor(reader), filter, { detected_at: 'c.seq', status: 'c.status' }, 'c.seq');
 }
 
 /** A side of a conflict as JSON in pieces of UTF-8; none: there is no such content. */
-export const writtenContent = (tx: Tx, id: string, side: 'local_content' | 'server_content'): Promise<Buffer[]> =>
-  writtenJson(tx, `select ${side} from sync_conflicts where id = $1`, [id]);
+export const writtenContent = (tx: Tx, id: string, side: Side, reader = WRITER): Promise<Buffer[]> =>
+  writtenJson(
+    tx,
+    reader.writesSessions
+      ? `select ${side} from sync_conflicts where id = $1`
+      : `select ${textFor(reader, `c.${side}::text`)} from sync_conflicts c ${OPEN_SESSIONS} where c.id = $1`,
+    [id],
+  );
 
 export async function conflictHead(
   tx: Tx,
   studyId: string,
   id: string,
-  lock = false,
+  { lock = false, reader = WRITER }: { lock?: boolean; reader?: ConflictReader } = {},
 ): Promise<ConflictHead | undefined> {
   const found = tx('sync_conflicts as c')
     .join('participants as p', 'p.id', 'c.participant_id')
     .where({ 'c.study_id': studyId, 'c.id': id });
+  if (!reader.writesSessions) void found.joinRaw(OPEN_SESSIONS);
   if (lock) void found.forUpdate('c');
-  return found.first(tx.raw(HEAD)) as Promise<ConflictHead | undefined>;
+  return found.first(tx.raw(headFor(reader))) as Promise<ConflictHead | undefined>;
 }
 
 /** The effect of a resolution on the server's data: replaced, or added to; null: unchanged. */

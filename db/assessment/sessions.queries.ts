@@ -98,7 +98,7 @@ export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | u
     tx,
     `select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id
       cross join lateral ${TASKS}
-     where s.id = $1 or (s.status = 'active' and s.source = 'online' and session_public_id(s.id) = $2)`,
+     where s.id = $1 or (s.status = 'active' and session_public_id(s.id) = $2)`,
     [id, id],
   );
   return rows[0];

@@ -6,6 +6,7 @@ import {
   taskSummary,
   visitStatus,
 } from '../scheduling/effective-status.js';
+import { SHOWN_METADATA, SHOWN_RESOURCE } from './audit-columns.js';
 import { clinicalDatasets, signatureColumns } from './clinical-datasets.js';
 import {
   boolean,
@@ -338,13 +339,8 @@ export const datasets = {
       id('user_id', 'who'),
       wordColumn('action', 'did what'),
       wordColumn('resource_type', 'to what'),
-      textColumn(
-        'resource_id',
-        'which one; of an active session its public id',
-        `coalesce((select ${shownSession('x')}::text from assessment_sessions x where t.resource_type = 'session'
-          and x.id::text = t.resource_id), t.resource_id)`,
-      ),
-      json('audit_metadata', 'more about it'),
+      textColumn('resource_id', 'which one; of an active session its public id', SHOWN_RESOURCE),
+      json('audit_metadata', 'more about it; of an active session its public id', SHOWN_METADATA),
       wordColumn('request_id', 'by which request'),
       instant('created_at', 'when'),
       wordColumn('prev_hash', 'hash of the record before'),

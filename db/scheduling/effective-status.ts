@@ -27,9 +27,12 @@ export const sessionStatus = (session: string): string =>
   `case when ${session}.status = 'active' and ${session}.source = 'online' and ${session}.expires_at <= ` +
   `clock_timestamp() then 'expired' else ${session}.status end`;
 
-/** Whether a session still accepts results: its id is the credential for that. */
-const isOpenSession = (session: string): string =>
-  `${session}.status = 'active' and ${session}.source = 'online' and ${session}.expires_at > clock_timestamp()`;
+/**
+ * Whether a session still accepts results: its id is the credential for that. One of a device is under way until the
+ * device ends it.
+ */
+export const isOpenSession = (session: string): string =>
+  `${session}.status = 'active' and (${session}.source = 'offline' or ${session}.expires_at > clock_timestamp())`;
 
 /** A session's id for readers: its public id while it is active, which gives no access. */
 export const shownSession = (session: string): string =>

@@ -159,6 +159,27 @@ describe('Identity', () => {
     });
   });
 
+  it('the audit log says to which studies and sites a user was assigned, and until when', async () => {
+    const [study, other] = [await newStudy(http), await newStudy(http)];
+    const site = await http.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: 'A' });
+    const one = await user(http, 'coordinator', { study_ids: [study.id] });
+    const change = (fields: object) => http.expect(200, 'PATCH', `/api/users/${one.userId}`, fields);
+    await change({ site_ids: [site.id] });
+    await change({ study_ids: [other.id.toUpperCase()] });
+    const path = `/api/audit?resource_type=user&resource_id=${one.userId}&action=user_changed`;
+    const { items } = await http.expect<{ items: { audit_metadata: object }[] }>(200, 'GET', path);
+    expect(items.map(({ audit_metadata }) => audit_metadata)).to.deep.equal([
+      {
+        fields: ['site_ids', 'study_ids'],
+        site_ids: [],
+        site_ids_before: [site.id],
+        study_ids: [other.id],
+        study_ids_before: [study.id],
+      },
+      { fields: ['site_ids'], site_ids: [site.id], site_ids_before: [] },
+    ]);
+  });
+
   it('the last active admin cannot be deactivated', async () => {
     const api = await http.expect(200, 'GET', '/api/users?role=admin&status=active&limit=500');
     for (const other of api.items.filter((u) => u.id !== http.userId))

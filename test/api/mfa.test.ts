@@ -252,5 +252,21 @@ describe('A second factor', () => {
       expect((await there.post('/api/auth/refresh', { refresh_token: refreshed.refresh_token })).status).to.equal(401);
       expect((await logIn(email, there)).mfa_setup_required).to.equal(true);
     });
+
+    it('a login without one is not one of such a role: it ends as its user gets that', async () => {
+      const here = await admin(api.url);
+      const [one, other] = [await user(root, 'coordinator'), await enrolled()];
+      const alone = new Http(api.url, (await logIn(one.email, there)).tokens!.access_token);
+      const { mfa_token } = await logIn(other.email, there);
+      const { body } = await enter({ mfa_token, recovery_code: other.recovery_codes[0] }, there);
+      const proved = new Http(api.url, body.tokens!.access_token);
+      const change = (by: Http, role: string) => here.expect(200, 'PATCH', `/api/users/${by.userId}`, { role });
+      await change(one, 'data_manager');
+      expect((await alone.get('/api/auth/me')).body.role).to.equal('data_manager');
+      for (const by of [one, other.http]) await change(by, 'investigator');
+      expect((await alone.get('/api/auth/me')).status).to.equal(401);
+      expect((await proved.get('/api/auth/me')).body.role).to.equal('investigator');
+      expect((await logIn(one.email, there)).mfa_setup_required).to.equal(true);
+    });
   });
 });

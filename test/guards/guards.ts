@@ -7,6 +7,7 @@ import { limitGuards } from './limits.js';
 import { messageGuards } from './messages.js';
 import { outwardGuards } from './outward.js';
 import { recordGuards } from './records.js';
+import { sessionGuards } from './sessions.js';
 import { settingGuards } from './settings.js';
 import { stateGuards } from './states.js';
 
@@ -16,6 +17,7 @@ export const guards: readonly Guard[] = [
   ...accountGuards,
   ...credentialGuards,
   ...dataGuards,
+  ...sessionGuards,
   ...dateGuards,
   ...outwardGuards,
   ...limitGuards,

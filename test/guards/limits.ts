@@ -172,7 +172,7 @@ export const limitGuards: readonly Guard[] = [
   {
     refuses: 'a participant in the query of a list that would answer for all',
     file: 'api/http/validation/query.ts',
-    text: `...(isPortal ? ['participant_id'] : [])`,
+    text: `...(hasParticipant ? ['participant_id'] : [])`,
     without: `'participant_id'`,
     test: 'test/api/conventions.test.ts',
     title: 'a participant in the query of a list that takes none: 422',
@@ -192,5 +192,13 @@ export const limitGuards: readonly Guard[] = [
     without: `if (isMatched && route.path === '') refuseTag(ctx);`,
     test: 'test/api/conventions.test.ts',
     title: 'refuses an If-Match for what has no tag',
+  },
+  {
+    refuses: 'a connection to the mail server for each who asks how the service is',
+    file: 'api/util/shared-probe.ts',
+    text: 'if (known && known.until > performance.now()) return known.result;',
+    without: '',
+    test: 'test/security/misuse.test.ts',
+    title: 'the mail server is not connected to for each who asks',
   },
 ];

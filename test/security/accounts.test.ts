@@ -183,6 +183,27 @@ describe('Accounts under attack', () => {
       await told(one.email, 'Your password was changed');
     });
 
+    it('a link that was mailed before a new password, or before the account ended, opens nothing more', async () => {
+      const one = await user(root, 'coordinator');
+      const links = async (count: number) => {
+        const mails = () => mailsTo(one.email).then((all) => all.filter(({ text }) => /token=/.test(text)));
+        await until(async () => (await mails()).length === count, { timeout: 60_000, what: `${count} links` });
+        return (await mails()).map(({ text }) => /token=([\w-]+)/.exec(text)![1]!);
+      };
+      const opens = async (token: string) =>
+        code(await nobody.post('/api/auth/password/reset', { token, new_password: 'what a stranger chooses 1' }));
+      await nobody.expect(202, 'POST', '/api/auth/password/forgot', { email: one.email });
+      const [before] = await links(1);
+      await one.expect(204, 'POST', '/api/auth/password', { current_password: goodPassword, new_password: next });
+      expect(await opens(before!)).to.deep.equal([401, 'INVALID_LINK']);
+      await root.expect(202, 'POST', `/api/users/${one.userId}/invite`);
+      const invited = (await links(2)).find((token) => token !== before)!;
+      for (const status of ['inactive', 'active'])
+        await root.expect(200, 'PATCH', `/api/users/${one.userId}`, { status });
+      expect(await opens(invited)).to.deep.equal([401, 'INVALID_LINK']);
+      await login(root.base, one.email, next);
+    });
+
     it('a second factor that an admin takes away is told to its owner, without where the admin works', async () => {
       const one = await user(root, 'coordinator');
       const { secret } = await one.expect<{ secret: string }>(200, 'POST', '/api/auth/mfa/setup');

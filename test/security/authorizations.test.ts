@@ -365,6 +365,22 @@ describe('Messages without authorization in development', function () {
     expect((await person.anchor()).status).to.equal('unset');
   });
 
+  it('decide nothing for a user who may not: an evaluation names nobody of another study or role, nor a stranger', async () => {
+    const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
+    const person = await study.person();
+    const handle = stage.handle(person.id);
+    await until(() => handle.describe(), { what: 'the workflow to start' });
+    const elsewhere = await user(stage.admin, 'coordinator');
+    const reader = await user(stage.admin, 'data_manager', { study_ids: [study.id] });
+    const own = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
+    for (const actor_user_id of [elsewhere.userId!, reader.userId!, randomUUID()]) {
+      const { refused } = await handle.executeUpdate(evaluate, { args: [{ actor_user_id }] });
+      expect([refused?.status, refused?.code]).to.deep.equal([403, 'FORBIDDEN']);
+    }
+    for (const by of [{ actor_user_id: own.userId! }, {}])
+      expect((await handle.executeUpdate(evaluate, { args: [by] })).result).to.equal('none');
+  });
+
   it('are taken, and the audit says that the sender is claimed; a bad authorization is worse than none', async () => {
     const study = await stage.study(POLICY);
     const person = await study.person();

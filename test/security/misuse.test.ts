@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import pg from 'pg';
 import { Visitor } from '../console/stage.js';
@@ -151,6 +154,32 @@ describe('Somebody who is admitted, and goes too far', () => {
       for (let i = 0; i < 50; i++) expect((await subscribe()).status).to.equal(201);
       const { status, body } = await subscribe();
       expect([status, body.errors?.[0]?.code]).to.deep.equal([400, 'TOO_MANY']);
+    });
+
+    it('the mail server is not connected to for each who asks how the service is', async () => {
+      let connections = 0;
+      const mail = createServer((socket) => {
+        connections += 1;
+        // The service looks whether it is answered, and breaks off.
+        socket.on('error', () => undefined);
+        socket.end('220 ready\r\n');
+      });
+      await once(mail.listen(0, '127.0.0.1'), 'listening');
+      const { port } = mail.address() as AddressInfo;
+      const api = await startApi({ SMTP_URL: `smtp://127.0.0.1:${port}` });
+      try {
+        const anybody = new Http(api.url);
+        for (let i = 0; i < 3; i += 1) {
+          const answers = await Promise.all(Array.from({ length: 20 }, () => anybody.get('/api/health/detailed')));
+          expect(answers.map(({ body }) => (body.dependencies as unknown as Loose).mail)).to.satisfy((all: Loose[]) =>
+            all.every(({ status }) => status === 'ok'),
+          );
+        }
+        expect(connections).to.be.within(1, 6);
+      } finally {
+        await api.stop();
+        mail.close();
+      }
     });
 
     it('test messages are counted as logins are', async () => {

@@ -79,6 +79,75 @@ describe('The id of an active session is a credential: who only reads does not s
     expect(found).to.deep.equal([]);
   });
 
+  /** What a reader finds a text in: conflicts, one by one too, audit records, the whole study, and all sets of data. */
+  const findsIn = async (id: string, by: Http): Promise<string[]> => {
+    const of = `/api/studies/${site.study.id}`;
+    const found: string[] = [];
+    const look = async (what: string, answer: Promise<{ status: number; text: string }>) => {
+      const { status, text } = await answer;
+      expect(status, `${what}: ${text.slice(0, 200)}`).to.equal(200);
+      if (text.toLowerCase().includes(id)) found.push(what);
+    };
+    for (const dataset of DATASETS)
+      for (const format of ['csv', 'json'])
+        await look(`${dataset} as ${format}`, by.post(`/api/exports/${format}`, { study_id: site.study.id, dataset }));
+    await look('the full export', by.get(`/api/exports/studies/${site.study.id}/full`));
+    await look('the timeline', by.get(`${of}/participants/${site.participant.id}/timeline`));
+    await look('the report', by.get(`/api/reports/participants/${site.participant.id}`));
+    await look('sessions', by.get(`/api/sessions?study_id=${site.study.id}`));
+    await look('conflicts', by.get(`${of}/sync-conflicts?limit=500`));
+    for (const conflict of (await by.expect(200, 'GET', `${of}/sync-conflicts?limit=500`)).items)
+      await look(`the conflict of a ${String(conflict.kind)}`, by.get(`${of}/sync-conflicts/${String(conflict.id)}`));
+    return found;
+  };
+
+  it('nor what a device sends for it: its conflicts, and the records of them', async () => {
+    const response = { id: 'r', task: 'stroop', summary: { mean_rt: 999 }, trials: [] };
+    const { results } = await site.bulk({
+      sessions: [site.item(session.toUpperCase(), { status: 'active', completedAt: null })],
+      responses: [
+        { ...response, sessionId: session.toUpperCase() },
+        { ...response, id: 'other', sessionId: session, task: 'flanker' },
+      ],
+    });
+    expect(results.map(({ kind, status }) => [kind, status])).to.deep.include(['response', 'conflict']);
+    expect(await findsIn(session, reader)).to.deep.equal([]);
+    const path = `/api/studies/${site.study.id}/sync-conflicts`;
+    const { public_id } = await listed(reader);
+    const shown = (await reader.expect(200, 'GET', path)).items.filter(({ kind }) => kind === 'response');
+    expect(shown.map(({ session_id }) => session_id)).to.deep.equal([public_id]);
+    const own = (await coordinator.expect(200, 'GET', path)).items.filter(({ kind }) => kind === 'response');
+    expect(own.map(({ session_id }) => session_id)).to.deep.equal([session]);
+    const { id } = own[0]!;
+    await coordinator.expect(200, 'POST', `${path}/${String(id)}/resolve`, { keep: 'both', reason: 'two devices' });
+    const { server_content } = await coordinator.expect<{ server_content: Record<string, string> }>(
+      200,
+      'GET',
+      `${path}/${String(id)}`,
+    );
+    const beside = server_content.beside_session_id!;
+    expect(await site.see(beside)).to.include({ status: 'active' });
+    expect(await findsIn(session, reader)).to.deep.equal([]);
+    expect(await findsIn(beside, reader)).to.deep.equal([]);
+  });
+
+  it('nor has it the id of a session that a device has not ended yet', async () => {
+    const { results } = await site.bulk({
+      sessions: [site.item('under way', { status: 'active', completedAt: null })],
+    });
+    const going = results[0]!.server_id!;
+    expect((await site.submit(going, { task_summaries: { flanker: { accuracy: 1 } } })).status, 'it is good').to.equal(
+      200,
+    );
+    expect(await findsIn(going, reader)).to.deep.equal([]);
+    const { public_id } = await site.see(going);
+    const read = await reader.expect(200, 'GET', `/api/sessions/${String(public_id)}`);
+    expect([read.id, read.public_id, read.status]).to.deep.equal([null, public_id, 'active']);
+    expect((await site.end(String(public_id))).status).to.equal(401);
+    await site.end(going);
+    expect((await reader.expect(200, 'GET', `/api/sessions/${going}`)).id).to.equal(going);
+  });
+
   it('the public id is good for nothing, and after the end the id is shown', async () => {
     const { public_id } = await listed(reader);
     expect((await site.submit(String(public_id), { task_summaries: { other: { a: 1 } } })).status).to.equal(401);

@@ -121,6 +121,7 @@ function senderIdOf(command: AnchorCommand): string | null {
     case 'cancel':
     case 'override':
     case 'override_back':
+    case 'evaluate':
       return command.message.actor_user_id ?? null;
     case 'decide_override':
       return command.message.approver_user_id ?? null;

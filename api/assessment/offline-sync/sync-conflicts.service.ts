@@ -6,7 +6,7 @@ import {
   replaceSession,
   resolveConflict,
 } from '../../../db/assessment/offline-conflicts.queries.js';
-import type { ConflictHead, ServerSide } from '../../../db/assessment/offline-conflicts.queries.js';
+import type { ConflictHead, ConflictReader, ServerSide } from '../../../db/assessment/offline-conflicts.queries.js';
 import { lockAnchors } from '../../../db/anchor/anchors.queries.js';
 import { syncBatteries, syncParticipants, syncVisits } from '../../../db/assessment/offline.queries.js';
 import type { ParticipantRecord } from '../../../db/participants/participants.queries.js';
@@ -47,7 +47,7 @@ export async function resolve(
   input: { keep: Keep; reason: string },
 ): Promise<void> {
   const { tx, audit, actor, context } = change;
-  const conflict = await getConflictOrThrow(tx, studyId, id, true);
+  const conflict = await getConflictOrThrow(tx, studyId, id, { lock: true });
   if (conflict.status === 'resolved')
     throw problem('CONFLICT_RESOLVED', { detail: `The conflict was resolved for ${conflict.keep} already.` });
   // The same lock order as schedules and syncs: anchor, participant, session, visit.
@@ -298,11 +298,11 @@ async function setAside(change: RequestScope, session: SessionRow): Promise<PutA
   return { replaced: { status: session.status, completed_at: session.completed_at } };
 }
 
-/** A conflict as it is answered: its contents are passed on as they are stored. @throws 404 */
-export async function conflictAnswer(tx: Tx, studyId: string, id: string): Promise<JsonStream> {
-  const conflict = await getConflictOrThrow(tx, studyId, id);
-  const local = await writtenContent(tx, id, 'local_content');
-  const server = await writtenContent(tx, id, 'server_content');
+/** A conflict as it is answered to a reader: its contents are passed on as the database writes them. @throws 404 */
+export async function conflictAnswer(tx: Tx, studyId: string, id: string, reader: ConflictReader): Promise<JsonStream> {
+  const conflict = await getConflictOrThrow(tx, studyId, id, { reader });
+  const local = await writtenContent(tx, id, 'local_content', reader);
+  const server = await writtenContent(tx, id, 'server_content', reader);
   return jsonStream({
     ...conflict,
     local_content: new JsonPieces(local),
@@ -311,8 +311,13 @@ export async function conflictAnswer(tx: Tx, studyId: string, id: string): Promi
 }
 
 /** A conflict without its contents. @throws 404 */
-export async function getConflictOrThrow(tx: Tx, studyId: string, id: string, lock = false): Promise<ConflictHead> {
-  const conflict = await conflictHead(tx, studyId, id, lock);
+export async function getConflictOrThrow(
+  tx: Tx,
+  studyId: string,
+  id: string,
+  options?: Parameters<typeof conflictHead>[3],
+): Promise<ConflictHead> {
+  const conflict = await conflictHead(tx, studyId, id, options);
   if (!conflict) throw problem('NOT_FOUND', { detail: 'There is no such conflict.' });
   return conflict;
 }

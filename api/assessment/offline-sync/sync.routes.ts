@@ -16,7 +16,7 @@ import {
   SyncStatus,
   deviceClock,
 } from './sync.schemas.js';
-import { callerOf, sessionCallers } from '../sessions/sessions-caller.service.js';
+import { callerOf, mayWriteSessions, sessionCallers } from '../sessions/sessions-caller.service.js';
 import { MAX_SYNC_ITEMS, checkConflicts, countResults, sync } from './sync.service.js';
 import { conflictAnswer, resolve } from './sync-conflicts.service.js';
 
@@ -143,15 +143,20 @@ export const syncRoutes = [
       participant_id: Type.Optional(Uuid),
     }),
     responses: { 200: listOf(Conflict) },
-    handle: ({ tx, params, query }) =>
-      listConflicts(tx, params.study_id, {
-        status: query.status,
-        conflictType: query.conflict_type,
-        participantId: query.participant_id,
-        skip: query.skip ?? 0,
-        limit: query.limit ?? 50,
-        sort: query.sort ?? '-detected_at',
-      }),
+    handle: ({ tx, actor, params, query }) =>
+      listConflicts(
+        tx,
+        params.study_id,
+        {
+          status: query.status,
+          conflictType: query.conflict_type,
+          participantId: query.participant_id,
+          skip: query.skip ?? 0,
+          limit: query.limit ?? 50,
+          sort: query.sort ?? '-detected_at',
+        },
+        { writesSessions: mayWriteSessions(actor) },
+      ),
   }),
   route({
     method: 'GET',
@@ -163,7 +168,8 @@ export const syncRoutes = [
     access: inStudy(),
     transaction: 'read',
     responses: { 200: Conflict },
-    handle: ({ tx, params }) => conflictAnswer(tx, params.study_id, params.conflict_id),
+    handle: ({ tx, actor, params }) =>
+      conflictAnswer(tx, params.study_id, params.conflict_id, { writesSessions: mayWriteSessions(actor) }),
   }),
   route({
     method: 'POST',
@@ -182,7 +188,7 @@ export const syncRoutes = [
     responses: { 200: Conflict },
     handle: async ({ tx, audit, actor, context, params, body }) => {
       await resolve({ tx, audit, actor, context }, params.study_id, params.conflict_id, body);
-      return conflictAnswer(tx, params.study_id, params.conflict_id);
+      return conflictAnswer(tx, params.study_id, params.conflict_id, { writesSessions: true });
     },
   }),
 ];

@@ -7,6 +7,8 @@ import { problem } from '../../http/errors.js';
  * token.
  */
 export const sessionCallers = staffOrParticipant(staff.participants);
+/** Whether a user starts sessions and syncs: nobody else sees the ids of active ones. */
+export const mayWriteSessions = ({ role }: Pick<Actor, 'role'>): boolean => sessionCallers.roles.includes(role);
 
 export interface SessionCaller {
   /** For the audit record; null: not a user. */

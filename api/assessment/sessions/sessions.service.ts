@@ -17,7 +17,7 @@ import { severalOpenVisits } from '../../../workflows/domain/assessment/sync-vis
 import { brokenRule, invalid, problem } from '../../http/errors.js';
 import { lockForShare } from '../../participants/participants.service.js';
 import type { Actor } from '../../http/access.js';
-import { requireOwn, sessionCallers } from './sessions-caller.service.js';
+import { mayWriteSessions, requireOwn } from './sessions-caller.service.js';
 import type { SessionCaller } from './sessions-caller.service.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { RequestContext } from '../../http/request-context.js';
@@ -212,5 +212,5 @@ export type ShownSession<Session extends SessionRecord> = Omit<Session, 'id'> & 
 /** An active session's id is the credential for its results: only users who may write sessions see it. */
 export const shownTo = <Session extends SessionRecord>(actor: Actor, session: Session): ShownSession<Session> => ({
   ...session,
-  id: session.status === 'active' && !sessionCallers.roles.includes(actor.role) ? null : session.id,
+  id: session.status === 'active' && !mayWriteSessions(actor) ? null : session.id,
 });

@@ -138,10 +138,10 @@ export const userPages = [
     again: (input) => again(input),
     path: onePath,
     summary: 'Change a user’s role, studies and sites in the console',
-    submit: async ({ tx, audit, actor, context, params, form }) => {
+    submit: async ({ tx, audit, actor, context, services, params, form }) => {
       const chosen = chosenIn(form);
       check(UserChange, chosen, 'body');
-      await changeUser({ tx, audit, actor, context }, params.id, chosen, asShown(form));
+      await changeUser({ tx, audit, actor, context, services }, params.id, chosen, asShown(form));
       return redirect(doneAt(params.id, 'saved'));
     },
   }),
@@ -150,10 +150,10 @@ export const userPages = [
     again: (input) => again(input),
     path: `${onePath}/status`,
     summary: 'Deactivate or reactivate a user in the console',
-    submit: async ({ tx, audit, actor, context, params, form }) => {
+    submit: async ({ tx, audit, actor, context, services, params, form }) => {
       const given = { status: form.get('status') ?? '' };
       check(UserChange, given, 'body');
-      await changeUser({ tx, audit, actor, context }, params.id, given, asShown(form));
+      await changeUser({ tx, audit, actor, context, services }, params.id, given, asShown(form));
       return redirect(doneAt(params.id, 'saved'));
     },
   }),

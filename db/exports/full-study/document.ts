@@ -87,14 +87,15 @@ const withouts = new Map(
   studyTables.filter(({ without }) => without).map(({ name, without }) => [name, new Set(without)]),
 );
 
-const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 
 /** Turns lines of `part` and row into the document's body; a part without rows is an empty list. */
 function assembled(head: string, signer: AuditSigner | undefined): Transform {
   const written = createHash('sha256').update(head);
   const parts = ['study', ...studyTables.map(({ name }) => name), AUDIT];
   const shown = new Map<string, string>();
-  const renamed = (row: string) => (shown.size === 0 ? row : row.replaceAll(ID, (id) => shown.get(id) ?? id));
+  const renamed = (row: string) =>
+    shown.size === 0 ? row : row.replaceAll(ID, (id) => shown.get(id.toLowerCase()) ?? id);
   let at = -1,
     rows = 0,
     rest = '';

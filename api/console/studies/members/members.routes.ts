@@ -65,13 +65,13 @@ export const memberPages = [
     summary: 'Assign a user to a study',
     access,
     transaction: 'change',
-    submit: async ({ tx, audit, actor, context, params, form }) => {
+    submit: async ({ tx, audit, actor, context, services, params, form }) => {
       const studyId = params.id.toLowerCase();
       const email = form.get('email') ?? '';
       const given = { ...(email !== '' && { email }), site_ids: form.getAll('site_ids') };
       check(Chosen, given, 'body');
       await loadMembers(tx, studyId);
-      await addMember({ tx, audit, actor, context }, studyId, { ...given, email });
+      await addMember({ tx, audit, actor, context, services }, studyId, { ...given, email });
       return redirect(`/console/studies/${studyId}/members?said=added`);
     },
     again: ({ read, params, form, fault, ui }) =>
@@ -99,13 +99,13 @@ export const memberPages = [
     summary: 'Change the role and sites of a member',
     access,
     transaction: 'change',
-    submit: async ({ tx, audit, actor, context, params, form }) => {
+    submit: async ({ tx, audit, actor, context, services, params, form }) => {
       const { studyId, userId } = ids(params);
       const user = await memberOf(tx, studyId, userId);
       const { sites } = await loadMembers(tx, studyId);
       const given = { role: form.get('role') ?? '', site_ids: form.getAll('site_ids') };
       const ofStudy = sites.map(({ id }) => id);
-      await changeMember({ tx, audit, actor, context }, user, given, ofStudy, assertFormVersion(form));
+      await changeMember({ tx, audit, actor, context, services }, user, given, ofStudy, assertFormVersion(form));
       return redirect(`/console/studies/${studyId}/members?said=changed`);
     },
     again,
@@ -115,10 +115,10 @@ export const memberPages = [
     summary: 'End a membership',
     access,
     transaction: 'change',
-    submit: async ({ tx, audit, actor, context, params, form }) => {
+    submit: async ({ tx, audit, actor, context, services, params, form }) => {
       const { studyId, userId } = ids(params);
       const user = await memberOf(tx, studyId, userId);
-      await endMembership({ tx, audit, actor, context }, user, studyId, assertFormVersion(form));
+      await endMembership({ tx, audit, actor, context, services }, user, studyId, assertFormVersion(form));
       return redirect(`/console/studies/${studyId}/members?said=removed`);
     },
     again,

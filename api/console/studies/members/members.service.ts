@@ -7,7 +7,7 @@ import { problem } from '../../../http/errors.js';
 import { check } from '../../../http/validation/validation.js';
 import { UserChange } from '../../../identity/users.schemas.js';
 import { changeUser } from '../../../identity/users.service.js';
-import type { RequestScope } from '../../../http/state.js';
+import type { UserChanging } from '../../../identity/users.service.js';
 
 export type MembersView = Omit<StudyMembers, 'study'> & { study: NonNullable<StudyMembers['study']> };
 type Unchanged = (record: Record<string, unknown>) => void;
@@ -31,7 +31,7 @@ export async function memberOf(tx: Tx, studyId: string, userId: string): Promise
  * 404, 400
  */
 export async function addMember(
-  change: RequestScope,
+  change: UserChanging,
   studyId: string,
   input: { email: string; site_ids: string[] },
 ): Promise<void> {
@@ -55,7 +55,7 @@ export async function addMember(
  * @throws 404, 409 STALE or LAST_ADMIN, 400, 422
  */
 export async function changeMember(
-  change: RequestScope,
+  change: UserChanging,
   user: UserRow,
   input: { role: string; site_ids: string[] },
   ofStudy: readonly string[],
@@ -69,7 +69,7 @@ export async function changeMember(
 
 /** Removes a member, and its sites in this study. @throws 404, 409 STALE */
 export async function endMembership(
-  change: RequestScope,
+  change: UserChanging,
   user: UserRow,
   studyId: string,
   unchanged: Unchanged,
