@@ -139,5 +139,6 @@ export async function withPresentNames(
     deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
     return config;
   }
-  return (await noteEvents(deps, config.study_id, listed)) ?? config;
+  const { known } = followEvents(config.known_events, listed);
+  return (await noteEvents(deps, config.study_id, listed)) ?? { ...config, known_events: known };
 }
