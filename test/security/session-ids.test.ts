@@ -23,7 +23,7 @@ describe('The id of an active session is a credential: who only reads does not s
 
   const listed = async (by: Http) =>
     (await by.expect(200, 'GET', `/api/sessions?study_id=${site.study.id}`)).items.find(
-      ({ participant_id }) => participant_id === site.participant.id,
+      ({ participant_id, source }) => participant_id === site.participant.id && source === 'online',
     )!;
 
   it('lists and reads have its public id in its place; who may start sessions sees both', async () => {
