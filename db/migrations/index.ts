@@ -86,7 +86,7 @@ import * as reminderLimitsRow from './0109-reminder-limits-row.js';
 import * as zonesAndLetters from './0111-zones-and-letters.js';
 import * as recordsToReadAgain from './0112-records-to-read-again.js';
 import * as addressCorrected from './0114-address-corrected.js';
-import * as partialPushes from './0119-partial-pushes.js';
+import * as partialPushes from './0115-partial-pushes.js';
 
 export interface SqlMigration {
   name: string;
