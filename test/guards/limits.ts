@@ -178,14 +178,6 @@ export const limitGuards: readonly Guard[] = [
     title: 'a participant in the query of a list that takes none: 422',
   },
   {
-    refuses: 'a study in the query of a list that would answer for all',
-    file: 'api/http/validation/query.ts',
-    text: `token === false || studyContext !== 'none'`,
-    without: `token !== 'scoped'`,
-    test: 'test/api/conventions.test.ts',
-    title: 'a study in the query of a list that belongs to none: 422',
-  },
-  {
     refuses: 'a change under the tag of what has none',
     file: 'api/http/middleware/handle.ts',
     text: `if (!isMatched && ['PATCH', 'PUT', 'DELETE'].includes(route.method)) refuseTag(ctx);`,

@@ -87,4 +87,20 @@ export const stateGuards: readonly Guard[] = [
     test: 'test/notifications/resending.test.ts',
     title: 'not of a study that has ended or is paused, nor of a visit that is done',
   },
+  {
+    refuses: 'another schedule for who withdraws while a change of the study is under way',
+    file: 'workflows/domain/anchor/reanchoring.ts',
+    text: `if (facts.participant.status === 'withdrawn') return null;`,
+    without: '',
+    test: 'test/anchor/study-changes.test.ts',
+    title: 'who withdraws while a change is under way keeps the schedule as it was',
+  },
+  {
+    refuses: 'visits ahead in the timeline of a participant whose study has ended',
+    file: 'api/timeline/portal.ts',
+    text: 'nothingAhead: subject.study_ended,',
+    without: '',
+    test: 'test/api/study-states.test.ts',
+    title: 'participants of one that has ended see no visit ahead, in their list and in their timeline alike',
+  },
 ];

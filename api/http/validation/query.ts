@@ -7,15 +7,13 @@ import { suggestion } from './suggestion.js';
 import { MAX_FAULTS, check } from './validation.js';
 
 /**
- * Context parameters beside a route's own. A list that takes no study, or no participant, would otherwise answer for
- * all of them where one was named.
+ * Context parameters beside a route's own. A list that takes no participant would otherwise answer for all of them where
+ * one was named.
  */
-function contextKeys({ method, path, access }: Route): string[] {
-  const { token, studyContext } = access;
+function contextKeys({ path, access: { token } }: Route): string[] {
   const isPortal = token === 'portal' || token === 'anyPortalUser' || token === 'either';
-  const hasStudy = isPortal || method !== 'GET' || token === false || studyContext !== 'none';
   const hasParticipant = isPortal || path.includes('{participant_id}');
-  return [...(hasStudy ? ['study_id'] : []), ...(hasParticipant ? ['participant_id'] : [])];
+  return ['study_id', ...(hasParticipant ? ['participant_id'] : [])];
 }
 
 /** Whether unknown query keys are refused. Callers of callbacks add some; pages read their query themselves. */
