@@ -7,8 +7,8 @@ import { suggestion } from './suggestion.js';
 import { MAX_FAULTS, check } from './validation.js';
 
 /**
- * Context parameters beside a route's own. A list that takes no participant would otherwise answer for all of them where
- * one was named.
+ * Context parameters beside a route's own. A list that takes no participant would otherwise answer for all of them
+ * where one was named.
  */
 function contextKeys({ path, access: { token } }: Route): string[] {
   const isPortal = token === 'portal' || token === 'anyPortalUser' || token === 'either';
