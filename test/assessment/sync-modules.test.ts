@@ -72,17 +72,18 @@ describe('Offline results of a task that a battery has twice', () => {
     });
 
   it('that differ from those of their module take their place, and are known when they come again', async () => {
-    const id = unique('s');
-    const first = await site.bulk({ sessions: [item(id)], responses: responses(id, [0.1, 0.2]) });
+    const id = unique('s'),
+      session = item(id);
+    const first = await site.bulk({ sessions: [session], responses: responses(id, [0.1, 0.2]) });
     const server = first.results[0]!.server_id!;
     const computed = ((await seen(server)) as unknown[][])[0]![3] as string[];
     const [, evening] = responses(id, [0.1, 0.9]);
-    expect(await site.bulk({ sessions: [item(id)], responses: [evening] })).to.include({ conflicts: 1, duplicates: 1 });
+    expect(await site.bulk({ sessions: [session], responses: [evening] })).to.include({ conflicts: 1, duplicates: 1 });
     const conflict = (await site.conflicts('?status=open')).items.find(({ session_id }) => session_id === server)!;
     expect([conflict.task, (conflict.local_content as Loose).task]).to.deep.equal(['Evening', 'Evening']);
     await resolve(conflict, 'local');
     expect(await seen(server)).to.deep.equal(named([0.1, 0.9], computed));
-    expect(await site.bulk({ sessions: [item(id)], responses: [evening] })).to.include({ duplicates: 2 });
+    expect(await site.bulk({ sessions: [session], responses: [evening] })).to.include({ duplicates: 2 });
   });
 
   it('that come again without their session are duplicates, also where other participants have such a session', async () => {
