@@ -13,9 +13,7 @@ import { service } from '../../support/service.js';
  * One piece of work keeps the event loop for so long at most, in milliseconds of its thread's processor time: 50 on a
  * usual processor.
  */
-export const mostMs = (): number => 50 * slowness();
-/** The same when the tests of the file begin. */
-export const MOST_MS = mostMs();
+export const MOST_MS = 50 * slowness();
 
 /** An API process that tells how long it does not answer others. */
 export class WatchedApi {
