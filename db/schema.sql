@@ -210,6 +210,7 @@ create table assessment_sessions (
 CREATE INDEX assessment_sessions_by_local ON public.assessment_sessions USING btree (local_id) WHERE (local_id IS NOT NULL);
 CREATE INDEX assessment_sessions_expiring ON public.assessment_sessions USING btree (expires_at) WHERE (((status)::text = 'active'::text) AND ((source)::text = 'online'::text));
 CREATE INDEX assessment_sessions_listing ON public.assessment_sessions USING btree (study_id, started_at, id);
+CREATE INDEX assessment_sessions_of_devices ON public.assessment_sessions USING btree (id) WHERE (((status)::text = 'active'::text) AND ((source)::text = 'offline'::text));
 CREATE INDEX assessment_sessions_participant ON public.assessment_sessions USING btree (participant_id, started_at);
 CREATE INDEX assessment_sessions_visit ON public.assessment_sessions USING btree (visit_id) WHERE (visit_id IS NOT NULL);
 CREATE UNIQUE INDEX assessment_sessions_device ON public.assessment_sessions USING btree (participant_id, local_id, COALESCE(device_key, ((hashtextextended((device_id)::text, (0)::bigint))::text)::character varying, ''::character varying)) WHERE (local_id IS NOT NULL);

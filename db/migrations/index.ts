@@ -87,6 +87,7 @@ import * as zonesAndLetters from './0111-zones-and-letters.js';
 import * as recordsToReadAgain from './0112-records-to-read-again.js';
 import * as addressCorrected from './0114-address-corrected.js';
 import * as partialPushes from './0115-partial-pushes.js';
+import * as activeDeviceSessions from './0116-active-device-sessions.js';
 
 export interface SqlMigration {
   name: string;
@@ -184,5 +185,6 @@ export const migrations: readonly SqlMigration[] = [
   recordsToReadAgain,
   addressCorrected,
   partialPushes,
+  activeDeviceSessions,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -120,6 +120,10 @@ export const setValue = (page: Page, selector: string, value: string): Promise<v
     value,
   );
 
+/** What a field holds. */
+export const valueOf = (page: Page, selector: string): Promise<string> =>
+  page.$eval(selector, (field) => (field as unknown as { value: string }).value);
+
 /** Presses a button and waits for the page that answers. */
 export async function submit(page: Page, selector: string): Promise<void> {
   await Promise.all([page.waitForNavigation(), page.click(selector)]);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Page } from 'puppeteer-core';
 import { Stage } from '../anchor/stage.js';
 import { user } from '../support/http.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
 import { waiting } from './stage.js';
 import type { Waiting } from './stage.js';
 
@@ -26,6 +26,14 @@ describe('people in a hurry', function () {
     await signIn(page, of.approver.email);
     expect(new URL(page.url()).pathname).to.equal(path);
     return { page, faults, path };
+  };
+  /** The login of a page ends, and somebody logs in in another tab. */
+  const otherLogin = async (page: Page, email: string) => {
+    await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
+    const other = await page.browserContext().newPage();
+    await other.goto(`${browser.base}/console/login`);
+    await signIn(other, email);
+    await page.bringToFront();
   };
   /** How often the request was decided. */
   const decisions = async ({ person }: Waiting) =>
@@ -58,9 +66,7 @@ describe('people in a hurry', function () {
     await page.click('button[value=approve]');
     await page.waitForSelector('#away.shown[role=alert]');
     expect(await textOf(page, '#away')).to.include('The service is not reached. Nothing was sent');
-    expect(await page.$eval('[name=reason]', (field) => (field as unknown as { value: string }).value)).to.equal(
-      REASON,
-    );
+    expect(await valueOf(page, '[name=reason]')).to.equal(REASON);
     expect(new URL(page.url()).pathname).to.equal(path);
     expect(await axe(page)).to.deep.equal([]);
     await page.setOfflineMode(false);
@@ -73,11 +79,7 @@ describe('people in a hurry', function () {
     const of = await waiting(stage);
     const { page } = await opened(of);
     await fill(page, { reason: REASON });
-    await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
-    const other = await page.browserContext().newPage();
-    await other.goto(`${browser.base}/console/login`);
-    await signIn(other, of.approver.email);
-    await page.bringToFront();
+    await otherLogin(page, of.approver.email);
     await submit(page, 'button[value=approve]');
     await page.waitForSelector('.tag.approved');
     expect(await decisions(of)).to.equal(1);
@@ -87,16 +89,10 @@ describe('people in a hurry', function () {
     const of = await waiting(stage);
     const { page } = await opened(of);
     await fill(page, { reason: REASON });
-    await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });
-    const other = await page.browserContext().newPage();
-    await other.goto(`${browser.base}/console/login`);
     // Who may decide it as well, and has not seen the page.
-    await signIn(other, (await user(stage.admin, 'researcher', { study_ids: [of.study.id] })).email);
-    await page.bringToFront();
+    await otherLogin(page, (await user(stage.admin, 'researcher', { study_ids: [of.study.id] })).email);
     await submit(page, 'button[value=approve]');
-    expect(await page.$eval('[name=reason]', (field) => (field as unknown as { value: string }).value)).to.equal(
-      REASON,
-    );
+    expect(await valueOf(page, '[name=reason]')).to.equal(REASON);
     expect(await decisions(of)).to.equal(0);
   });
 

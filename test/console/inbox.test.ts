@@ -6,7 +6,7 @@ import { Stage as CaptureStage } from '../capture/support.js';
 import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Role } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
 import { Visitor, tokenIn } from './stage.js';
 
 type Named = Http & { email: string };
@@ -186,7 +186,7 @@ describe('the console’s inbox', function () {
     await submit(page, `a[href="/console/inbox/reviews/${visit}"]`);
     expect(await textOf(page, 'main')).to.include('20 Mar 2024');
     expect(await axe(page)).to.deep.equal([]);
-    const before = await page.$eval('[name=version]', (field) => (field as unknown as { value: string }).value);
+    const before = await valueOf(page, '[name=version]');
     await page.click('input[name=keep][value=no]');
     await fill(page, { resolution: 'as the new plan says' });
     await submit(page, 'main button.primary');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { unique, user } from '../support/http.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
 import { Visitor, withApproval } from './stage.js';
 
 describe('the console’s list of participants', function () {
@@ -39,9 +39,7 @@ describe('the console’s list of participants', function () {
     await page.select('[name=site_code]', 'GRZ');
     await submit(page, 'main button.primary');
     expect(await textOf(page, '.field .error')).to.include('zone');
-    expect(
-      await page.$eval('[name=participant_code]', (field) => (field as unknown as { value: string }).value),
-    ).to.equal(code);
+    expect(await valueOf(page, '[name=participant_code]')).to.equal(code);
     expect(await axe(page)).to.deep.equal([]);
     await fill(page, { timezone: 'Europe/Vienna' });
     await submit(page, 'main button.primary');

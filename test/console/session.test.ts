@@ -5,7 +5,7 @@ import { Http, admin, goodPassword, login, newStudy, unique, user } from '../sup
 import { startApi } from '../support/api-process.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, openConsole, textOf } from './browser.js';
+import { ConsoleBrowser, axe, openConsole, textOf, valueOf } from './browser.js';
 import { Visitor, tokenIn } from './stage.js';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
@@ -182,9 +182,7 @@ describe('logins of the console', function () {
       }
       const { page } = await openConsole(browser, '/console/reset#token=abc');
       expect(page.url()).not.to.include('abc');
-      expect(await page.$eval('[name=token]', (field) => (field as unknown as { value: string }).value)).to.equal(
-        'abc',
-      );
+      expect(await valueOf(page, '[name=token]')).to.equal('abc');
     } finally {
       await browser.close();
     }

@@ -3,7 +3,7 @@ import { DAY, Stage } from '../anchor/stage.js';
 import { startApi } from '../support/api-process.js';
 import { goodPassword, newStudy, unique, user } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf, valueOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -65,9 +65,7 @@ describe('the console’s pages of studies', function () {
       .and.not.to.include('Longitudinal cognition');
     await submit(page, 'a[href="/console/studies/new/longitudinal-cognition"]');
     expect(await textOf(page, 'h1')).to.equal('Kognition im Längsschnitt, drei Jahre');
-    expect(await page.$eval('[name=study_name]', (field) => (field as unknown as { value: string }).value)).to.equal(
-      'Kognition im Längsschnitt, drei Jahre',
-    );
+    expect(await valueOf(page, '[name=study_name]')).to.equal('Kognition im Längsschnitt, drei Jahre');
   });
 
   it('shows what another policy would move, saves it, and follows the change to its end', async () => {
@@ -82,9 +80,7 @@ describe('the console’s pages of studies', function () {
     await setValue(page, 'textarea', '{ "sources": [');
     await submit(page, 'button[value=try]');
     expect(await textOf(page, '.notice')).to.include('This is not JSON');
-    expect(await page.$eval('textarea', (box) => (box as unknown as { value: string }).value)).to.equal(
-      '{ "sources": [',
-    );
+    expect(await valueOf(page, 'textarea')).to.equal('{ "sources": [');
     await setValue(
       page,
       'textarea',
@@ -143,7 +139,7 @@ describe('the console’s pages of studies', function () {
     await page.goto(address);
     await page.waitForSelector('.trial', { timeout: 60_000 });
     expect(await textOf(page, '.trial')).to.include('of 2,001 would move.');
-    expect(await page.$eval('textarea', (box) => (box as unknown as { value: string }).value)).to.equal(next);
+    expect(await valueOf(page, 'textarea')).to.equal(next);
     expect(await axe(page)).to.deep.equal([]);
     // Another process shows it as well.
     const api = await startApi();

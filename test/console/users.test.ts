@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { generateSync } from 'otplib';
 import { goodPassword, login, newStudy, unique, user } from '../support/http.js';
 import { Stage } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 describe('the console’s pages of users', function () {
@@ -70,9 +70,7 @@ describe('the console’s pages of users', function () {
     await fill(page, { email: invited, name: 'Another' });
     await submit(page, 'main button.primary');
     expect(await textOf(page, '[role=alert]')).to.include('Another user has this email.');
-    expect(await page.$eval('[name=name]', (field) => (field as unknown as { value: string }).value)).to.equal(
-      'Another',
-    );
+    expect(await valueOf(page, '[name=name]')).to.equal('Another');
     expect(faults).to.deep.equal([]);
   });
 

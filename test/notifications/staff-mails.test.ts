@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from '../anchor/stage.js';
+import { withApproval } from '../console/stage.js';
 
 interface Caught {
   subject: string;
@@ -23,15 +24,7 @@ describe('Mails to staff', function () {
     ).find(({ to }) => to.some(({ address }) => address === email));
 
   it('an approver’s says whose date, from when to when, who asked and why, and which visits move', async () => {
-    const study = await stage.study({
-      sources: [{ type: 'manual_entry' }],
-      prerequisites: { require_consent_signed: false },
-      permissions: {
-        can_override: ['admin', 'coordinator'],
-        override_requires_approval: true,
-        override_approver_roles: ['researcher'],
-      },
-    });
+    const study = await stage.study(withApproval);
     const approver = await user(stage.admin, 'researcher', { study_ids: [study.id] });
     const asker = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
     const person = await study.person();
@@ -59,18 +52,7 @@ describe('Mails to staff', function () {
   });
 
   it('an approver’s is in the study’s default language, as the other mails of the study', async () => {
-    const study = await stage.study(
-      {
-        sources: [{ type: 'manual_entry' }],
-        prerequisites: { require_consent_signed: false },
-        permissions: {
-          can_override: ['admin', 'coordinator'],
-          override_requires_approval: true,
-          override_approver_roles: ['researcher'],
-        },
-      },
-      {},
-    );
+    const study = await stage.study(withApproval);
     const at = `/api/studies/${study.id}`;
     const { config } = await stage.admin.expect<{ config: object }>(200, 'GET', at);
     await stage.admin.expect(200, 'PATCH', at, { config: { ...config, notifications: { default_language: 'de' } } });

@@ -134,7 +134,7 @@ export async function pushRecord(
 const TOO_MANY = 429;
 /** A refusal of values; a refusal of access (403, 429) is not retried here. */
 const REFUSED_VALUES = 400;
-/** With a dictionary that is read anew, without fields that it lacks, without those that the refusal names. */
+/** Each for one reason: the dictionary was old; the project lacks a field; the refusal names fields. */
 const REPEATS = 3;
 
 interface Checked {
