@@ -93,7 +93,8 @@ export function listSessions(tx: Tx, filter: SessionFilter): Promise<Listed<Sess
 }
 
 /** Each source has an index of its active sessions: without the source all sessions would be read. */
-export const SESSION_BY_ID = `select ${COLUMNS} from assessment_sessions s join participants p on p.id = s.participant_id
+export const SESSION_BY_ID = `select ${COLUMNS} from assessment_sessions s
+    join participants p on p.id = s.participant_id
     cross join lateral ${TASKS}
   where s.id = $1 or (s.status = 'active' and s.source = 'online' and session_public_id(s.id) = $2)
     or (s.status = 'active' and s.source = 'offline' and session_public_id(s.id) = $2)`;
