@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { Stage } from '../anchor/stage.js';
 import { root } from '../support/environment.js';
+import { slowness } from '../support/processor-speed.js';
 import type { Python } from '../support/python.js';
 import { makeWorld } from './world.js';
 
@@ -15,6 +16,9 @@ export interface Fuzzing {
   /** Options of `schemathesis run` beside. */
   more?: readonly string[];
 }
+
+/** An answer may take so long on a usual processor, seconds: the first document waits for a browser to start. */
+const LONGEST_ANSWER_SECONDS = 10;
 
 /** Where its settings, hooks and pinned packages lie. */
 export const SOURCES = 'test/contract/schemathesis';
@@ -50,6 +54,8 @@ export async function fuzz(
       '--continue-on-failure',
       '--request-timeout',
       '60',
+      '--max-response-time',
+      String(LONGEST_ANSWER_SECONDS * slowness()),
       ...more,
     ];
     return await ran(

@@ -2,15 +2,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import { expect } from 'chai';
 import { givenUpAfterOverruns } from '../../activities/operations/overruns.js';
 import { DAY, Stage } from '../anchor/stage.js';
-import { countingTurns, turnsDuring } from '../support/loop-turns.js';
+import { countingTurns, longestTurn } from '../support/loop-turns.js';
 import { mainThreadMs } from '../support/main-thread.js';
-import { slowness } from '../support/processor-speed.js';
 import { startService } from '../support/service.js';
+import { MOST_MS } from './costly/watched-api.js';
 import type { AnchorStudy, SetView } from '../anchor/stage.js';
 import type { Loose } from '../support/http.js';
 
-/** The event loop is held for so long at the most: processor time of its thread. */
-const MOST_MS = 50 * slowness();
 /** Each goes over a list of 1,000 for each of its elements, or makes much of little. */
 const HUNGRY: Record<string, string> = {
   'a loop in a loop': 'forms.F.A.all(x, forms.F.A.all(y, x + y >= 0))',
@@ -78,12 +76,8 @@ describe('Rules and the facts that they read: no study stops the others', () => 
         severity: 'error',
       }));
       const study = await own.study({ validation: { cannot_be_future: false, custom_rules } });
-      const hold = async (program: 'api' | 'worker', work: () => Promise<unknown>) => {
-        let ms = Infinity;
-        for (let i = 0; i < 5 && ms > MOST_MS; i += 1)
-          ms = Math.min(ms, (await turnsDuring(counting.folder, service.current().pids[program]!, work)).longest);
-        return ms;
-      };
+      const hold = (program: 'api' | 'worker', work: () => Promise<unknown>) =>
+        longestTurn(counting.folder, service.current().pids[program]!, work, MOST_MS);
       const person = await study.person();
       const of = `/api/studies/${study.id}/participants/${person.id}`;
       await own.admin.expect(201, 'POST', `${of}/forms`, { form_oid: 'F', status: 'complete', items: big });

@@ -3,6 +3,12 @@ const USUAL_MS = 4;
 const TRIES = 10;
 
 /**
+ * `ms` of processor time that were used a moment ago, in milliseconds of a usual processor. The speed is measured with
+ * each of them: it changes by the minute where others use the core.
+ */
+export const usualMs = (ms: number): number => ms / slowness();
+
+/**
  * How many times as long as usual this machine's processor takes for the same work, at least 1. A virtual machine whose
  * core serves others as well takes twice as much processor time for everything; bounds of processor time grow with it.
  */

@@ -6,13 +6,10 @@ import type { Http } from '../../support/http.js';
 import { countingTurns, longestTurn, turnsDuring } from '../../support/loop-turns.js';
 import type { Turns } from '../../support/loop-turns.js';
 import { mainThreadMs } from '../../support/main-thread.js';
-import { slowness } from '../../support/processor-speed.js';
 import { service } from '../../support/service.js';
 
 /** One piece of work keeps the event loop for so long at most, in milliseconds of a usual processor. */
-export const MOST_USUAL_MS = 50;
-/** The same in milliseconds of this one. */
-export const MOST_MS = MOST_USUAL_MS * slowness();
+export const MOST_MS = 50;
 
 /** An API process that tells how long it does not answer others. */
 export class WatchedApi {
