@@ -6,8 +6,8 @@ import {
   assignSites,
   assignStudies,
   insertUser,
+  lockUserAndAdmins,
   missingIds,
-  otherActiveAdmins,
   revokeAllOf,
   sitesOutside,
   updateUser,
@@ -68,15 +68,14 @@ export async function changeUser(
   change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] },
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<UserRow> {
+  const mayEndAdmin = (change.role ?? 'admin') !== 'admin' || change.status === 'inactive';
+  const otherAdmins = mayEndAdmin ? await lockUserAndAdmins(tx, id) : undefined;
+  if (!mayEndAdmin) await userSecretForUpdate(tx, id);
   const before = await getUserOrThrow(tx, id);
   assertIfMatch({ ...before });
   if (changedFields({ ...before }, { ...change }).length === 0) return before;
   await requireKnown(tx, change);
-  const losesAdmin =
-    before.role === 'admin' &&
-    before.status === 'active' &&
-    ((change.role ?? 'admin') !== 'admin' || change.status === 'inactive');
-  if (losesAdmin && (await otherActiveAdmins(tx, id)) === 0) throw problem('LAST_ADMIN');
+  if (before.role === 'admin' && before.status === 'active' && otherAdmins === 0) throw problem('LAST_ADMIN');
   const { study_ids, site_ids: given, ...fields } = change;
   const site_ids = (study_ids ?? given) ? await sitesAfter(tx, id, change) : undefined;
   await updateUser(tx, id, fields);

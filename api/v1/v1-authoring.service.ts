@@ -97,7 +97,7 @@ const differs = (battery: BatteryRecord, wanted: object): boolean => differences
 
 /**
  * Sets a visit window to the body's content; `battery_code` names a battery of the study. @throws 409 STALE, 400 an
- * unknown battery
+ * unknown battery, or two of them
  */
 export async function putWindow(
   change: RequestScope,
@@ -109,6 +109,8 @@ export async function putWindow(
     ? (await batteryByCode(change.tx, studyId, battery_code))?.id
     : (wanted.battery_id ?? null);
   if (batteryId === undefined) throw brokenRule('battery_code', 'UNKNOWN_BATTERY', 'is not a battery of the study');
+  if (batteryId !== (wanted.battery_id ?? batteryId))
+    throw brokenRule('battery_code', 'OTHER_BATTERY', 'is not the code of the battery that battery_id names');
   await requireBattery(change.tx, batteryId, studyId);
   const fields = {
     name: wanted.name,

@@ -152,9 +152,17 @@ export async function sitesOutside(tx: Tx, siteIds: readonly string[], studyIds:
     .pluck('id');
 }
 
-/** Locks the admins, so that two who deactivate each other run one after another. */
-export async function otherActiveAdmins(tx: Tx, id: string): Promise<number> {
-  const rows = await tx('users').where({ role: 'admin', status: 'active' }).orderBy('id').forUpdate().select('id');
+/**
+ * Locks a user, and the active admins, in one order: changes of one user run one after another, and so do those of two
+ * admins who deactivate each other. @returns how many other active admins there are
+ */
+export async function lockUserAndAdmins(tx: Tx, id: string): Promise<number> {
+  const rows = await tx('users')
+    .where({ role: 'admin', status: 'active' })
+    .orWhere({ id })
+    .orderBy('id')
+    .forUpdate()
+    .select('id');
   return rows.filter((row) => row.id !== id).length;
 }
 

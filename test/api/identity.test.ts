@@ -180,6 +180,21 @@ describe('Identity', () => {
     ]);
   });
 
+  it('of several changes that name the same ETag at once, one is made', async () => {
+    const one = await user(http, 'coordinator', { study_ids: [] });
+    const path = `/api/users/${one.userId}`;
+    const etag = (await http.patch(path, { role: 'coordinator' })).headers.get('etag') ?? '';
+    expect(etag).to.match(/^"/);
+    const roles = ['researcher', 'data_manager', 'investigator'];
+    const statuses = await Promise.all(
+      [...roles, ...roles, ...roles].map(async (role) => {
+        const { status } = await http.send('PATCH', path, { role }, { headers: { 'If-Match': etag } });
+        return status;
+      }),
+    );
+    expect(statuses.sort()).to.deep.equal([200, ...Array<number>(8).fill(409)]);
+  });
+
   it('the last active admin cannot be deactivated', async () => {
     const api = await http.expect(200, 'GET', '/api/users?role=admin&status=active&limit=500');
     for (const other of api.items.filter((u) => u.id !== http.userId))

@@ -509,6 +509,24 @@ describe('/api/v1', () => {
       expect(back.body.changes.map(({ path }) => path)).to.deep.equal(['battery_id', 'target_day']);
     });
 
+    it('refuses a window that names two batteries', async () => {
+      const ids = await Promise.all(
+        ['ONE', 'TWO'].map(async (code) => (await put(`batteries/${code}`, { name: code })).body.battery.id),
+      );
+      const named = (battery_id: number) =>
+        put('visit-windows/BOTH', { name: 'Both', target_day: 5, battery_code: 'ONE', battery_id });
+      const { status, body } = await named(ids[1]!);
+      expect([status, body.errors[0]]).to.deep.equal([
+        400,
+        {
+          path: 'battery_code',
+          code: 'OTHER_BATTERY',
+          message: 'battery_code is not the code of the battery that battery_id names',
+        },
+      ]);
+      expect((await named(ids[0]!)).status).to.equal(201);
+    });
+
     it('refuses what is wrong and changes nothing', async () => {
       for (const [path, body, status] of [
         ['batteries/BAD', { code: 'GOOD', name: 'x' }, 400],

@@ -193,7 +193,9 @@ describe('Importing participants from CSV', () => {
     const result = await imported(http, study.id, 'participant_code,date_of_birth\nP-1,2999-01-01\nP-2,1950-01-01\n');
     expect(faults(result)).to.deep.equal([[2, 'date_of_birth', 'IN_FUTURE']]);
     const unread = await imported(http, study.id, 'participant_code,date_of_birth\nP-3,31.01.1960\n');
-    expect(unread.errors.map(({ code, others }) => [code, others])).to.deep.equal([['FORMAT', undefined]]);
+    expect(unread.errors.map(({ code, message, others }) => [code, message, others])).to.deep.equal([
+      ['FORMAT', 'date_of_birth is not a valid date (YYYY-MM-DD)', undefined],
+    ]);
     expect((await participants()).map((p) => [p.participant_code, p.date_of_birth])).to.deep.equal([
       ['P-2', '1950-01-01'],
     ]);

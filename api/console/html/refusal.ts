@@ -65,7 +65,7 @@ export function ruleText({ rules, kinds }: Words['problems'], { path, code, mess
   const own = path && message.startsWith(`${path} `) ? message.slice(path.length + 1) : message;
   const parts: Record<string, string | undefined> = {
     n: /-?\d[\d.,]*(?=\D*$)/.exec(own)?.[0],
-    kind: kinds[/^(?:is not a valid|must be) (\S+)$/.exec(own)?.[1] ?? ''] ?? kinds.other,
+    kind: kinds[/^(?:is not a valid|must be) (\S+?)(?: \(.*\))?$/.exec(own)?.[1] ?? ''] ?? kinds.other,
     values: /^must be one of (.*)$/s.exec(own)?.[1],
     message: own.replace(/\.$/, ''),
   };

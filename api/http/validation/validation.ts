@@ -258,7 +258,7 @@ function wording(
     case 'type':
       return { code: 'TYPE', sentence: `must be ${[params.type].flat().map(String).join(' or ')}` };
     case 'format':
-      return { code: 'FORMAT', sentence: `is not a valid ${String(params.format)}` };
+      return { code: 'FORMAT', sentence: formatWording(String(params.format)) };
     case 'pattern':
       return patternWording(params.pattern, error);
     default:
@@ -268,6 +268,15 @@ function wording(
       };
   }
 }
+
+/** How a value of a format is written, where its name does not say so. */
+const WRITTEN: Record<string, string> = {
+  date: 'YYYY-MM-DD',
+  'date-time': 'YYYY-MM-DDThh:mm:ssZ, or an offset instead of Z',
+};
+
+const formatWording = (format: string): string =>
+  `is not a valid ${format}${WRITTEN[format] === undefined ? '' : ` (${WRITTEN[format]})`}`;
 
 /** Blanks, and signs of no width. */
 const INVISIBLE = /^[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/;
