@@ -22,7 +22,9 @@ describe('Ids in a path', () => {
       site_id: site.id,
     });
     expect(made).to.include({ site_id: site.id, study_id: study.id });
-    const saved = await http.post(`${at}/config/enrollment-policy`, { prerequisites: { require_consent_signed: false } });
+    const saved = await http.post(`${at}/config/enrollment-policy`, {
+      prerequisites: { require_consent_signed: false },
+    });
     expect(saved.status).to.equal(200);
     const change = saved.headers.get('x-change-id')!;
     expect((await http.get(`${at}/reanchorings/${change}`)).status).to.equal(200);
@@ -63,8 +65,10 @@ describe('Ids in a path', () => {
       await until(
         async () => {
           if (!(await exists(own))) return false;
-          const { events = [] } = await client.workflow.getHandle(own).fetchHistory();
-          return events.some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'reinstated');
+          const { events } = await client.workflow.getHandle(own).fetchHistory();
+          return (events ?? []).some(
+            ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === 'reinstated',
+          );
         },
         { what: 'the participant’s workflow to hear of the reinstatement' },
       );

@@ -271,10 +271,10 @@ describe('Batteries', () => {
     const [stroop, flanker] = published.modules;
     const module = `/api/batteries/${battery.id}/modules/${stroop!.id}`;
     for (const same of [{ name: 'Colours', required: true }, { settings: { timeout_ms: 500, trials: 30 } }, {}])
-      expect(
-        await site.http.expect<ModuleView>(200, 'PATCH', module, same),
-        JSON.stringify(same),
-      ).to.deep.include({ id: stroop!.id, version: 1 });
+      expect(await site.http.expect<ModuleView>(200, 'PATCH', module, same), JSON.stringify(same)).to.deep.include({
+        id: stroop!.id,
+        version: 1,
+      });
     const modules = published.modules.map(({ task, name, settings: own }) => ({ task, name, settings: own }));
     expect(await patch(battery.id, { name: published.name, modules })).to.deep.equal(published);
     const renamed = await patch(battery.id, { name: 'Renamed', modules });

@@ -190,11 +190,7 @@ export async function duplicateBattery(
       description: source.description,
     }),
   );
-  await insertModules(
-    tx,
-    { battery_id: copy, version: 1, study_id: input.study_id },
-    source.modules.map(withoutId),
-  );
+  await insertModules(tx, { battery_id: copy, version: 1, study_id: input.study_id }, source.modules.map(withoutId));
   audit.record({
     ...auditActor(actor, context),
     study_id: input.study_id,
