@@ -45,26 +45,6 @@ describe('Shapes of the contract', () => {
     expect(unnamed).to.deep.equal([]);
   });
 
-  it('the body of a change has no default: what it leaves out stays', () => {
-    const changes = Object.values(contract.paths).flatMap(({ patch }) => (patch ? [patch] : []));
-    const referenced = ({ $ref }: Json) =>
-      typeof $ref === 'string' ? (contract.components.schemas[$ref.split('/').at(-1)!] ?? {}) : {};
-    const filled = changes.flatMap(({ operationId, requestBody }) => {
-      const seen = new Set<unknown>();
-      const within = (value: unknown): Json[] =>
-        [...partsOf(value)].flatMap(({ part }) => {
-          const named = referenced(part);
-          if (seen.has(named)) return [part];
-          seen.add(named);
-          return [part, ...within(named)];
-        });
-      return within(requestBody).some((part) => 'default' in part && typeof part.default !== 'object')
-        ? [operationId]
-        : [];
-    });
-    expect(filled).to.deep.equal([]);
-  });
-
   it('an object of several fields, or a list of words, that is needed twice has a name', () => {
     const seen = new Map<string, string[]>();
     for (const { part, way } of parts) {
