@@ -222,7 +222,7 @@ async function getCheckpointOrThrow(tx: Tx, id: string): Promise<StoredCheckpoin
 
 /** `chain/seq`, or a number in the chain of the context's study, else of the service. */
 function place(named: string, studyId: string | undefined): [chain: string, seq: number] {
-  const [, chain, seq] = /^(?:(service|[0-9a-f-]{36})\/)?([1-9][0-9]{0,14})$/.exec(named) ?? [];
+  const [, chain, seq] = /^(?:(service|[0-9a-f-]{36})\/)?([1-9][0-9]{0,14})$/.exec(named.toLowerCase()) ?? [];
   if (seq === undefined)
     throw problem('NOT_FOUND', {
       detail: 'There is no such audit record: name it as chain/seq (the slash written %2F), or by its seq.',

@@ -118,20 +118,18 @@ export const eventCatalogue: Record<EventType, { when: string; data: TSchema }> 
 };
 
 export const SubscriptionStatus = named('SubscriptionStatus', oneOf('active', 'disabled'));
+const inOrder = { description: 'the next event waits until the one before it has arrived or was given up' };
 const fields = {
   url: Type.String({ format: 'uri', pattern: '^https?://', maxLength: 2000 }),
   events: Type.Array(EventType, { minItems: 1, uniqueItems: true }),
   description: Type.Optional(nullable(text(500))),
-  ordered: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'the next event waits until the one before it has arrived or was given up',
-    }),
-  ),
+  ordered: Type.Optional(Type.Boolean({ default: false, ...inOrder })),
 };
 export const NewEventSubscription = named('EventSubscriptionCreate', body(fields));
 export const EventSubscriptionChange = input('EventSubscriptionPatch', {
   ...partial(NewEventSubscription).properties,
+  // Without a default: validation would fill it in, and a change of something else would set it.
+  ordered: Type.Optional(Type.Boolean(inOrder)),
   status: Type.Optional(SubscriptionStatus),
 });
 

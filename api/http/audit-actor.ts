@@ -1,3 +1,4 @@
+import { sameJson } from '../../workflows/domain/util/same.js';
 import type { AuditEntry } from '../../db/audit/audit.js';
 import type { Actor } from './access.js';
 import type { RequestContext } from './request-context.js';
@@ -11,13 +12,12 @@ export const auditActor = (
   request_id: context.requestId,
 });
 
-/** An unchanged value is usually the same object, so that a long one is not serialized. */
-const isSame = (one: unknown, other: unknown): boolean =>
-  one === other || JSON.stringify(one) === JSON.stringify(other);
-
-/** The names of changed fields, for an audit record: names only, values may be personal. */
+/**
+ * The names of changed fields, for an audit record: names only, values may be personal. The order of an object's keys
+ * is no change: the database has its own.
+ */
 export function changedFields(before: Record<string, unknown>, change: Record<string, unknown>): string[] {
   return Object.keys(change)
-    .filter((name) => change[name] !== undefined && !isSame(before[name], change[name]))
+    .filter((name) => change[name] !== undefined && !sameJson(before[name], change[name]))
     .sort();
 }

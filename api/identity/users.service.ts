@@ -55,6 +55,12 @@ export async function register(
   return getUserOrThrow(tx, id);
 }
 
+interface UserChange {
+  role?: string;
+  status?: string;
+  study_ids?: string[];
+  site_ids?: string[];
+}
 /** A change of a user; the settings say which roles need a second factor. */
 export type UserChanging = RequestScope & { services: Pick<Dependencies, 'settings'> };
 
@@ -65,7 +71,7 @@ export type UserChanging = RequestScope & { services: Pick<Dependencies, 'settin
 export async function changeUser(
   { tx, audit, actor, context, services }: UserChanging,
   id: string,
-  change: { role?: string; status?: string; study_ids?: string[]; site_ids?: string[] },
+  change: UserChange,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<UserRow> {
   const mayEndAdmin = (change.role ?? 'admin') !== 'admin' || change.status === 'inactive';
@@ -73,7 +79,7 @@ export async function changeUser(
   if (!mayEndAdmin) await userSecretForUpdate(tx, id);
   const before = await getUserOrThrow(tx, id);
   assertIfMatch({ ...before });
-  if (changedFields({ ...before }, { ...change }).length === 0) return before;
+  if (changesOf(before, change).length === 0) return before;
   await requireKnown(tx, change);
   if (before.role === 'admin' && before.status === 'active' && otherAdmins === 0) throw problem('LAST_ADMIN');
   const { study_ids, site_ids: given, ...fields } = change;
@@ -88,7 +94,7 @@ export async function changeUser(
     !before.mfa_enabled &&
     mfaRequired(services.settings, fields.role);
   if (lacksFactor) await revokeAllOf(tx, id);
-  const changed = changedFields({ ...before }, { ...change, ...(site_ids && { site_ids }) });
+  const changed = changesOf(before, { ...change, ...(site_ids && { site_ids }) });
   const after = await getUserOrThrow(tx, id);
   audit.record({
     ...auditActor(actor, context),
@@ -117,6 +123,18 @@ export async function changeUser(
     });
   return after;
 }
+
+/** What differs: the same studies or sites in another order are the same. */
+const changesOf = (before: UserRow, { study_ids, site_ids, ...fields }: UserChange): string[] =>
+  changedFields(
+    { ...before },
+    {
+      ...fields,
+      ...(study_ids && { study_ids: asStored(study_ids) }),
+      ...(site_ids && { site_ids: asStored(site_ids) }),
+    },
+  );
+const asStored = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))].sort();
 
 /**
  * Ends access permanently: a reactivated user logs in again, creates new tokens, and gets in by no link that was mailed

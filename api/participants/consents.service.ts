@@ -72,12 +72,9 @@ export async function changeConsent(
     throw problem('INVALID_TRANSITION', { detail: `A ${before.status} consent cannot become ${status}.` });
   }
   // A revoked consent keeps its signature time: it was signed once.
-  const signed_at =
-    status === 'revoked'
-      ? before.signed_at
-      : signature(status, input.signed_at === undefined ? before.signed_at : input.signed_at);
+  const signed_at = status === 'revoked' ? before.signed_at : signature(status, input.signed_at ?? before.signed_at);
   const revoked_at =
-    status === before.status && input.revoked_at === undefined
+    status === before.status && (input.revoked_at ?? null) === null
       ? before.revoked_at
       : revocation(status, input.revoked_at);
   const change = { ...input, status, signed_at, revoked_at };

@@ -14,6 +14,8 @@ export interface ReanchoringView extends ReanchoringProgress {
 }
 
 const ANSWER_MS = 3_000;
+/** No change has a longer id, and Temporal takes no id of any length. */
+const MAX_ID = 200;
 
 /**
  * The progress of a study's change, from its workflow.
@@ -21,14 +23,17 @@ const ANSWER_MS = 3_000;
  * the worker is unavailable
  */
 export async function reanchoring(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView> {
+  if (changeId.length > MAX_ID) throw notFound();
   // The change may be delivered between the queries of Temporal and of the outbox: Temporal has it then.
   const found =
     (await started(services, studyId, changeId)) ??
     (await waiting(services, studyId, changeId)) ??
     (await started(services, studyId, changeId));
-  if (!found) throw problem('NOT_FOUND', { detail: 'There is no such change of the study.' });
+  if (!found) throw notFound();
   return found;
 }
+
+const notFound = () => problem('NOT_FOUND', { detail: 'There is no such change of the study.' });
 
 /** The change as reported by its workflow; null if Temporal has none. */
 async function started(services: Dependencies, studyId: string, changeId: string): Promise<ReanchoringView | null> {

@@ -2,7 +2,7 @@ import type { BatteryRecord } from '../../db/assessment/batteries.queries.js';
 import { batteryByCode } from '../../db/assessment/batteries.queries.js';
 import { windowByCode } from '../../db/scheduling/windows.queries.js';
 import type { VisitWindow } from '../../db/models/records.js';
-import { brokenRule } from '../http/errors.js';
+import { brokenRule, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { reply } from '../http/route.js';
 import type { Reply } from '../http/route.js';
@@ -64,6 +64,8 @@ export async function putBattery(
       before?.status === 'published' && !wanted.publish && differs(before, { ...fields, modules }) ? 'draft' : status,
   });
   const answer = (battery: BatteryRecord | null) => answered(before, changes, dryRun, { battery });
+  const isRetired = before?.status === 'retired';
+  if (isRetired && differs(before, { ...fields, modules })) throw problem('BATTERY_RETIRED');
   if (dryRun || changes.length === 0) return answer(before ?? null);
   const given = wanted.modules ?? [];
   let battery = before
@@ -97,7 +99,7 @@ const differs = (battery: BatteryRecord, wanted: object): boolean => differences
 
 /**
  * Sets a visit window to the body's content; `battery_code` names a battery of the study. @throws 409 STALE, 400 an
- * unknown battery, or two of them
+ * unknown battery, or two batteries
  */
 export async function putWindow(
   change: RequestScope,
@@ -109,8 +111,8 @@ export async function putWindow(
     ? (await batteryByCode(change.tx, studyId, battery_code))?.id
     : (wanted.battery_id ?? null);
   if (batteryId === undefined) throw brokenRule('battery_code', 'UNKNOWN_BATTERY', 'is not a battery of the study');
-  if (batteryId !== (wanted.battery_id ?? batteryId))
-    throw brokenRule('battery_code', 'OTHER_BATTERY', 'is not the code of the battery that battery_id names');
+  if (battery_code && wanted.battery_id != null && wanted.battery_id !== batteryId)
+    throw brokenRule('battery_code', 'BATTERY_CONFLICT', 'names another battery than battery_id');
   await requireBattery(change.tx, batteryId, studyId);
   const fields = {
     name: wanted.name,

@@ -119,18 +119,21 @@ export async function updateUser(tx: Tx, id: string, change: Record<string, unkn
   if (Object.keys(change).length > 0) await tx('users').where({ id }).update(change);
 }
 
+/** Each once, in whichever case it is written. */
+const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];
+
 /** Replaces a user's assigned studies; also touches the user, so that its ETag changes. */
 export async function assignStudies(tx: Tx, userId: string, studyIds: readonly string[]): Promise<void> {
   await tx('user_studies').where({ user_id: userId }).delete();
   if (studyIds.length > 0)
-    await tx('user_studies').insert([...new Set(studyIds)].map((study_id) => ({ user_id: userId, study_id })));
+    await tx('user_studies').insert(distinct(studyIds).map((study_id) => ({ user_id: userId, study_id })));
   await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
 }
 
 export async function assignSites(tx: Tx, userId: string, siteIds: readonly string[]): Promise<void> {
   await tx('user_sites').where({ user_id: userId }).delete();
   if (siteIds.length > 0)
-    await tx('user_sites').insert([...new Set(siteIds)].map((site_id) => ({ user_id: userId, site_id })));
+    await tx('user_sites').insert(distinct(siteIds).map((site_id) => ({ user_id: userId, site_id })));
   await tx('users').where({ id: userId }).update({ updated_at: tx.fn.now() });
 }
 

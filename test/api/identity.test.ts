@@ -101,6 +101,14 @@ describe('Identity', () => {
       [200, tag],
     ]);
     expect(await records()).to.equal(1);
+    const ids = [(await newStudy(http)).id, (await newStudy(http)).id].sort();
+    const assigned = await change({ study_ids: ids });
+    const turned = await change({ study_ids: [...ids.toReversed(), ids[0]!.toUpperCase()] });
+    expect([turned.status, turned.headers.get('etag')]).to.deep.equal([200, assigned.headers.get('etag')]);
+    expect(turned.body.study_ids).to.deep.equal(ids);
+    expect(await records()).to.equal(2);
+    const twice = await change({ study_ids: [ids[0], ids[0]!.toUpperCase()] });
+    expect([twice.status, twice.body.study_ids]).to.deep.equal([200, [ids[0]]]);
   });
 
   it('a deactivated user and a changed role count at once, also for tokens already given', async () => {

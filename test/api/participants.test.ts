@@ -188,8 +188,16 @@ describe('Participants and the facts about them', () => {
     const signed = await consent('signed');
     const before = await http.expect(200, 'PATCH', signed, { signed_at: '2026-01-05T10:00:00+02:00' });
     expect(before.signed_at).to.equal('2026-01-05T08:00:00.000Z');
+    expect(
+      await http.expect(200, 'PATCH', signed, { signed_at: null, revoked_at: null }),
+      'null takes no time away, and gives none',
+    ).to.deep.equal(before);
+    expect((await http.expect(200, 'PATCH', signed, { signed_at: null, purpose: 'data' })).signed_at).to.equal(
+      before.signed_at,
+    );
     const revoked = await http.expect(200, 'PATCH', signed, { status: 'revoked' });
     expect(revoked.signed_at, 'it was signed once').to.equal(before.signed_at);
+    expect(await http.expect(200, 'PATCH', signed, { revoked_at: null })).to.deep.equal(revoked);
     expect(await code('PATCH', signed, { purpose: 'x' })).to.deep.equal([409, 'INVALID_TRANSITION']);
     expect(
       await code('POST', `${of}/consents`, { status: 'pending', signed_at: '2026-01-01T00:00:00Z' }),
@@ -281,6 +289,22 @@ describe('Participants and the facts about them', () => {
       422,
       'VALIDATION_FAILED',
     ]);
+  });
+
+  it('the same assessment and form once more change nothing, in whichever order their fields come', async () => {
+    const put = (body: unknown) => http.expect(200, 'PUT', `${of}/eligibility`, body);
+    const assessment = {
+      inclusion_criteria: { age: { met: true, value: { years: 70, at: 'screening' }, notes: 'seen' } },
+      source_documents: [{ type: 'ecg', ref: 'E1', date: '2026-01-30' }],
+    };
+    const first = await put(assessment);
+    expect(await put(assessment)).to.deep.equal(first);
+    expect((await audited(first.id)).map(({ action }) => action)).to.deep.equal(['eligibility_changed']);
+    const items = { visits: [{ place: 'home', by: 'A' }] };
+    const form = await http.expect(201, 'POST', `${of}/forms`, { form_oid: 'F', status: 'signed', items });
+    expect(await http.expect(200, 'PATCH', `${of}/forms/${form.id}`, { items })).to.deep.equal(form);
+    const other = { items: { visits: [{ place: 'away', by: 'A' }] } };
+    expect(await code('PATCH', `${of}/forms/${form.id}`, other)).to.deep.equal([409, 'FORM_FROZEN']);
   });
 
   it('randomization happens once, also for two at once; the arm is the participant’s', async () => {

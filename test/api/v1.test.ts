@@ -497,6 +497,17 @@ describe('/api/v1', () => {
       ]);
     });
 
+    it('a dry run is refused as the change would be', async () => {
+      const made = await put('batteries/GONE', { name: 'B' });
+      await root.expect(200, 'PATCH', `/api/batteries/${made.body.battery!.id}`, { status: 'published' });
+      await root.expect(200, 'PATCH', `/api/batteries/${made.body.battery!.id}`, { status: 'retired' });
+      for (const path of [of('batteries/GONE'), `${of('batteries/GONE')}?dry_run=true`]) {
+        const refused = await all.send('PUT', path, { name: 'Another' });
+        expect([refused.status, refused.body.code], path).to.deep.equal([409, 'BATTERY_RETIRED']);
+        expect((await all.send<Authored>('PUT', path, { name: 'B' })).body.action, path).to.equal('unchanged');
+      }
+    });
+
     it('makes a window, whose battery is named by its code, and schedules follow', async () => {
       await put('batteries/FORW', { name: 'B' });
       const made = await put('visit-windows/M3', { name: 'Month 3', target_day: 90, battery_code: 'FORW' });
@@ -505,26 +516,14 @@ describe('/api/v1', () => {
       expect(
         (await put('visit-windows/M3', { name: 'Month 3', target_day: 90, battery_code: 'FORW' })).body.action,
       ).to.equal('unchanged');
+      const { battery_id } = made.body.visit_window!;
+      const both = { name: 'Month 3', target_day: 90, battery_code: 'FORW' };
+      expect((await put('visit-windows/M3', { ...both, battery_id })).body.action).to.equal('unchanged');
+      const other = Number((await put('batteries/OTHER', { name: 'B' })).body.battery!.id);
+      const two = await put('visit-windows/M3', { ...both, battery_id: other });
+      expect([two.status, two.body.errors[0]!.code]).to.deep.equal([400, 'BATTERY_CONFLICT']);
       const back = await put('visit-windows/M3', { name: 'Month 3', target_day: 91 });
       expect(back.body.changes.map(({ path }) => path)).to.deep.equal(['battery_id', 'target_day']);
-    });
-
-    it('refuses a window that names two batteries', async () => {
-      const ids = await Promise.all(
-        ['ONE', 'TWO'].map(async (code) => (await put(`batteries/${code}`, { name: code })).body.battery.id),
-      );
-      const named = (battery_id: number) =>
-        put('visit-windows/BOTH', { name: 'Both', target_day: 5, battery_code: 'ONE', battery_id });
-      const { status, body } = await named(ids[1]!);
-      expect([status, body.errors[0]]).to.deep.equal([
-        400,
-        {
-          path: 'battery_code',
-          code: 'OTHER_BATTERY',
-          message: 'battery_code is not the code of the battery that battery_id names',
-        },
-      ]);
-      expect((await named(ids[0]!)).status).to.equal(201);
     });
 
     it('refuses what is wrong and changes nothing', async () => {

@@ -264,6 +264,30 @@ describe('Batteries', () => {
     expect(after.modules.map((m) => [m.id, m.position])).to.deep.equal([[flanker!.id, 1]]);
   });
 
+  it('what is there already is no edit: no draft is made, and modules keep their ids', async () => {
+    const settings = { trials: 30, timeout_ms: 500 };
+    const battery = await create([{ task: 'stroop', name: 'Colours', settings }, { task: 'flanker' }]);
+    const published = await patch(battery.id, { status: 'published' });
+    const [stroop, flanker] = published.modules;
+    const module = `/api/batteries/${battery.id}/modules/${stroop!.id}`;
+    for (const same of [{ name: 'Colours', required: true }, { settings: { timeout_ms: 500, trials: 30 } }, {}])
+      expect(await site.http.expect<ModuleView>(200, 'PATCH', module, same), JSON.stringify(same)).to.deep.include({
+        id: stroop!.id,
+        version: 1,
+      });
+    const modules = published.modules.map(({ task, name, settings: own }) => ({ task, name, settings: own }));
+    expect(await patch(battery.id, { name: published.name, modules })).to.deep.equal(published);
+    const renamed = await patch(battery.id, { name: 'Renamed', modules });
+    expect([renamed.version, renamed.status, renamed.modules.map(({ id }) => id)]).to.deep.equal([
+      2,
+      'draft',
+      [stroop!.id, flanker!.id],
+    ]);
+    const changed = await site.http.expect<ModuleView>(200, 'PATCH', module, { name: 'Colours', required: false });
+    expect(changed).to.include({ required: false, version: 2 });
+    expect((await patch(battery.id, { modules: modules.slice(1) })).modules).to.have.length(1);
+  });
+
   it('retires: no edit any more, and what was published is still compiled; it may come back', async () => {
     const battery = await create();
     await patch(battery.id, { status: 'published' });

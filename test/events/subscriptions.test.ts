@@ -203,6 +203,16 @@ describe('Event subscriptions', function subscriptionTests() {
     }
   });
 
+  it('that send in order go on so, whatever else of them changes', async () => {
+    const { id } = await subscribe(study, `${receiver.url}/in-order`, { ordered: true });
+    const path = `${subscriptions(study)}/${id}`;
+    const changed = await stage.admin.expect(200, 'PATCH', path, { description: 'in order' });
+    expect(changed).to.include({ description: 'in order', ordered: true });
+    expect(await stage.admin.expect(200, 'PATCH', path, {})).to.deep.equal(changed);
+    expect(await stage.admin.expect(200, 'PATCH', path, { ordered: false })).to.include({ ordered: false });
+    await stage.admin.expect(204, 'DELETE', path);
+  });
+
   it('are managed by researchers, read by data managers, and out of reach of other studies', async () => {
     const made = await subscribe(study, `${receiver.url}/roles`);
     const path = `${subscriptions(study)}/${made.id}`;

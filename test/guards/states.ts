@@ -103,4 +103,20 @@ export const stateGuards: readonly Guard[] = [
     test: 'test/api/study-states.test.ts',
     title: 'participants of one that has ended see no visit ahead, in their list and in their timeline alike',
   },
+  {
+    refuses: 'a dry run of what a retired battery would refuse',
+    file: 'api/v1/v1-authoring.service.ts',
+    text: `const isRetired = before?.status === 'retired';`,
+    without: `const isRetired = before?.status === 'retired' && code === '';`,
+    test: 'test/api/v1.test.ts',
+    title: 'a dry run is refused as the change would be',
+  },
+  {
+    refuses: 'a window of two batteries',
+    file: 'api/v1/v1-authoring.service.ts',
+    text: 'if (battery_code && wanted.battery_id != null && wanted.battery_id !== batteryId)',
+    without: 'if (battery_code && wanted.battery_id === 0 && wanted.battery_id !== batteryId)',
+    test: 'test/api/v1.test.ts',
+    title: 'makes a window, whose battery is named by its code, and schedules follow',
+  },
 ];

@@ -1,6 +1,7 @@
 import { deleteModule, insertModules, orderModules, updateModule } from '../../../db/assessment/batteries.queries.js';
 import type { BatteryRecord, ModuleRow } from '../../../db/assessment/batteries.queries.js';
 import { isTask } from '../../../workflows/domain/assessment/tasks.js';
+import { sameJson } from '../../../workflows/domain/util/same.js';
 import { brokenRule, problem } from '../../http/errors.js';
 import { mergePatch } from '../../http/conventions/merge-patch.js';
 import { auditActor } from '../../http/audit-actor.js';
@@ -70,19 +71,18 @@ export async function changeModule(
   assertIfMatch({ ...before });
   const module = found(before, moduleId);
   if (!isTask(module.task)) throw problem('NOT_FOUND', { detail: 'There is no such module.' });
-  // An empty change: it does not create a draft of a published battery either.
-  if (Object.keys(input).length === 0) return module;
   const merged = input.settings && (mergePatch(module.settings, input.settings) as Record<string, unknown>);
   const [settings] = merged
     ? await acceptSettings(change.tx, before.study_id, [{ task: module.task, settings: merged, path: 'settings' }])
     : [];
+  const values = { ...input, ...(settings && { settings }) };
+  const names = Object.keys(values) as (keyof typeof values)[];
+  const fields = names.filter((name) => !sameJson(module[name], values[name])).sort();
+  // Nothing changes: it does not create a draft of a published battery either.
+  if (fields.length === 0) return module;
   const battery = await editableBattery(change, before);
-  await updateModule(
-    change.tx,
-    { battery_id: id, version: battery.version, id: module.id },
-    { ...input, ...(settings && { settings }) },
-  );
-  record(change, battery, 'battery_module_changed', { module_id: module.id, fields: Object.keys(input).sort() });
+  await updateModule(change.tx, { battery_id: id, version: battery.version, id: module.id }, values);
+  record(change, battery, 'battery_module_changed', { module_id: module.id, fields });
   return found(await getBatteryOrThrow(change.tx, id), module.id);
 }
 

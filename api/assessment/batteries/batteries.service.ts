@@ -13,6 +13,7 @@ import {
 import type { BatteryRecord, ListedVersion, ModuleRow } from '../../../db/assessment/batteries.queries.js';
 import { taskDefinition } from '../../../workflows/domain/assessment/tasks.js';
 import type { TaskName } from '../../../workflows/domain/assessment/tasks.js';
+import { sameJson } from '../../../workflows/domain/util/same.js';
 import { invalid, problem } from '../../http/errors.js';
 import { mapConstraintErrors } from '../../http/to-problem.js';
 import { auditActor, changedFields } from '../../http/audit-actor.js';
@@ -76,7 +77,7 @@ export async function createBattery(
 
 /**
  * Changes a battery. An edit of a published version creates the next one, as a draft; `status` then publishes or
- * retires the result, so that one call can edit and publish.
+ * retires the result, so that one call can edit and publish. The modules that are there already are no edit.
  * @throws 404, 409 BATTERY_CODE_TAKEN, INVALID_TRANSITION or STALE, 422
  */
 export async function changeBattery(
@@ -88,18 +89,16 @@ export async function changeBattery(
   const { tx, audit, actor, context } = change;
   let battery = await getBatteryOrThrow(tx, id, true);
   assertIfMatch({ ...battery });
-  const { status, modules, ...fields } = input;
+  const { status, modules: given, ...fields } = input;
   const changed = changedFields({ ...battery }, { ...fields });
+  const accepted = given && (await acceptModules(tx, battery.study_id, given));
+  const modules = accepted && sameJson(battery.modules.map(withoutId), accepted) ? undefined : accepted;
   if (changed.length > 0 || modules || (status === 'draft' && battery.status === 'published')) {
     battery = await editableBattery(change, battery);
     if (changed.length > 0) await mapConstraintErrors(unique, () => updateBattery(tx, id, fields));
     if (modules) {
       await deleteModules(tx, { battery_id: id, version: battery.version });
-      await insertModules(
-        tx,
-        { battery_id: id, version: battery.version, study_id: battery.study_id },
-        await acceptModules(tx, battery.study_id, modules),
-      );
+      await insertModules(tx, { battery_id: id, version: battery.version, study_id: battery.study_id }, modules);
     }
     audit.record({
       ...auditActor(actor, context),
@@ -191,11 +190,7 @@ export async function duplicateBattery(
       description: source.description,
     }),
   );
-  await insertModules(
-    tx,
-    { battery_id: copy, version: 1, study_id: input.study_id },
-    source.modules.map(({ id: _id, ...module }) => module),
-  );
+  await insertModules(tx, { battery_id: copy, version: 1, study_id: input.study_id }, source.modules.map(withoutId));
   audit.record({
     ...auditActor(actor, context),
     study_id: input.study_id,
@@ -206,6 +201,8 @@ export async function duplicateBattery(
   });
   return getBatteryOrThrow(tx, copy);
 }
+
+const withoutId = ({ id: _id, ...module }: ModuleRow): Omit<ModuleRow, 'id'> => module;
 
 export async function batteryVersions(tx: Tx, id: number): Promise<ListedVersion[]> {
   await getBatteryOrThrow(tx, id);
