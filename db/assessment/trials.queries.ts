@@ -18,8 +18,8 @@ interface Trial {
   rt: number | null;
   correct: boolean | null;
   timestamp: string;
-  data?: Record<string, unknown> | undefined;
-  practice?: boolean | undefined;
+  data?: Record<string, unknown> | null | undefined;
+  practice?: boolean | null | undefined;
 }
 /** Trials of a task; `at`: milliseconds since 1970 of each; `data`: the JSON of each one's, or null. */
 export interface TrialsOf {
@@ -98,7 +98,7 @@ function valuesOf(rows: readonly Chunk[]): unknown[] {
     return texts.some((text) => text !== null) ? `[${texts.map((text) => text ?? 'null').join(',')}]` : '';
   });
   const practised = rows.map(({ first, trials }) => {
-    for (let i = first - 1; i < first - 1 + trials; i++) if (all[i]!.practice !== undefined) return true;
+    for (let i = first - 1; i < first - 1 + trials; i++) if (all[i]!.practice != null) return true;
     return false;
   });
   return [

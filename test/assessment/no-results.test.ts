@@ -48,6 +48,41 @@ describe('Results that were not measured, and submissions of nothing', () => {
     });
   }
 
+  it('null for what is optional is the same as nothing: no result is lost for it', async () => {
+    const started = await site.start({ language: null, timezone: null, device_id: null, study_id: null });
+    expect(started.status, started.text).to.equal(201);
+    const raw = trials('stroop', 3).map((trial) => ({ ...trial, data: null, practice: null }));
+    const sent = { task_summaries: null, module_id: null, raw_trials: raw };
+    const first = await site.submit(started.body.sessionId, sent);
+    expect([first.status, first.body.status], first.text).to.deep.equal([200, 'accepted']);
+    expect((await site.submit(started.body.sessionId, sent)).body.status).to.equal('duplicate');
+    const task = await site.submit(started.body.sessionId, {
+      task_summaries: { flanker: null },
+      raw_trials: trials('flanker', 2),
+    });
+    expect([task.status, task.body.status], task.text).to.deep.equal([200, 'accepted']);
+    expect((await site.trials(started.body.sessionId)).filter((trial) => trial.task === 'stroop')).to.deep.equal(
+      raw.map(({ data: _data, practice: _practice, ...trial }) => trial),
+    );
+    const empty = await site.submit(await site.session(), { task_summaries: null });
+    expect([empty.status, empty.body.code]).to.deep.equal([422, 'EMPTY']);
+    const bulk = { sessions: [site.item('nulls')], responses: null };
+    expect(await site.http.expect(200, 'POST', '/api/sync/bulk', bulk)).to.include({ created: 1 });
+    const response = { id: 'r', sessionId: 'nulls', task: 'stroop', trials: raw };
+    const alone = { sessions: null, responses: [response] };
+    expect(await site.http.expect(200, 'POST', '/api/sync/bulk', alone)).to.include({ created: 1 });
+    expect(await site.http.expect(200, 'POST', '/api/sync/bulk', alone)).to.include({ duplicates: 1 });
+  });
+
+  it('a metric may have any name, also one that every object of a program has', async () => {
+    const id = await site.session();
+    const summary = { constructor: 5, toString: 2, valueOf: 1, accuracy: 0.5 };
+    const sent = await site.submit(id, { task_summaries: { stroop: summary }, raw_trials: trials('stroop', 4) });
+    expect(sent.status, sent.text).to.equal(200);
+    const [task] = (await site.see(id)).tasks as Loose[];
+    expect([task!.summary, task!.summary_difference]).to.deep.equal([summary, { accuracy: -0.25 }]);
+  });
+
   it('a task without metrics and trials beside one that has some is taken', async () => {
     const id = await site.session();
     const { status, body } = await site.submit(id, { task_summaries: { stroop: {}, flanker: { accuracy: 1 } } });

@@ -57,6 +57,23 @@ describe('Offline sync of a session that the server began', () => {
     expect((await site.see(id)).status).to.equal('expired');
   });
 
+  it('one that staff have set aside stays set aside when its device sends its end again', async () => {
+    const { site, visit, id, item } = await expired();
+    await site.http.expect(200, 'POST', `/api/visits/${visit.id}/complete`, {});
+    const bulk = { sessions: [item({ completedAt: instant(-30_000) })] };
+    expect((await site.bulk(bulk)).results[0]).to.include({
+      status: 'conflict',
+      conflict_type: 'visit_already_completed',
+      server_id: id,
+    });
+    const conflicts = `/api/studies/${site.study.id}/sync-conflicts`;
+    const [conflict] = (await site.http.expect(200, 'GET', conflicts)).items;
+    await site.http.expect(200, 'POST', `${conflicts}/${conflict!.id}/resolve`, { keep: 'server', reason: 'on paper' });
+    expect((await site.see(id)).status).to.equal('abandoned');
+    expect((await site.bulk(bulk)).results[0]).to.include({ status: 'duplicate', server_id: id });
+    expect(await site.see(id)).to.include({ status: 'abandoned', completed_at: null });
+  });
+
   it('a submission that was acknowledged is known after the expiry; anything else is refused as expired', async () => {
     const { site, id, sent } = await expired();
     const again = await site.submit(id, sent);

@@ -186,6 +186,17 @@ describe('Offline sync: several devices of one participant count alike', functio
     expect(other.server_id).not.to.equal(made.server_id);
   });
 
+  it('is the same where a call with each of its states comes again: given up, and completed after all', async () => {
+    const startedAt = instant(-3 * HOUR);
+    const end = site.item('after all', { startedAt, completedAt: instant(-HOUR) });
+    const bulk = { sessions: [{ ...end, status: 'abandoned', completedAt: null }, end] };
+    expect(await site.bulk(bulk)).to.include({ created: 2 });
+    expect(await site.bulk(bulk)).to.include({ duplicates: 2, conflicts: 0 });
+    // Given up once it is completed: that is another content, whichever came first.
+    const other = { sessions: [end, { ...end, status: 'abandoned', completedAt: null }] };
+    expect(await site.bulk(other)).to.include({ duplicates: 1, conflicts: 1 });
+  });
+
   it('goes on in another zone, language and on another device, and from given up to completed', async () => {
     const startedAt = instant(-3 * HOUR);
     const base = { startedAt, timezone: 'Europe/Berlin', language: 'de', deviceId: 'a' };

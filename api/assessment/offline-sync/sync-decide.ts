@@ -97,6 +97,7 @@ async function decideSessions(
     const person = resolveParticipant(people, participantRef(item.given.studyId, item.given.participantId));
     if (person) offline.set(item, { ...offlineSession(item.given, person), unknown: item.unknown });
   }
+  noteLater([...offline.values()]);
   const state = await readState(tx, [...offline.values()], people, lock);
   const decided = items.map((item): DecidedItem => {
     const session = offline.get(item);
@@ -124,6 +125,18 @@ async function decideSessions(
     };
   });
   return keptBeside(tx, decided);
+}
+
+/** A session may be given up and completed after all in one call: the call repeated has nothing new. */
+function noteLater(sessions: readonly OfflineSession[]): void {
+  for (const [i, session] of sessions.entries())
+    if (session.status === 'abandoned' || session.status === 'expired')
+      session.later_hashes = sessions
+        .slice(i + 1)
+        .filter(
+          ({ participant_id, local_id }) => participant_id === session.participant_id && local_id === session.local_id,
+        )
+        .map(({ content_hash }) => content_hash);
 }
 
 /** Refused items that were stored beside the server's, after a conflict was resolved for both, are known there. */

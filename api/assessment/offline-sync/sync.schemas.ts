@@ -67,7 +67,7 @@ const shown = (schema: unknown) => Type.Unsafe<Record<string, unknown>>({ type: 
 export const AnySession = shown(SessionItem);
 export const AnyResponse = shown(ResponseItem);
 // List items are not even checked to be objects here: an invalid item must not stop the others.
-const Items = (item: unknown) => Type.Optional(Type.Array(Type.Unsafe<unknown>({ 'x-shown': item })));
+const Items = (item: unknown) => Type.Optional(nullable(Type.Array(Type.Unsafe<unknown>({ 'x-shown': item }))));
 export const Bulk = input('SyncBulk', { sessions: Items(SessionItem), responses: Items(ResponseItem) });
 export const deviceClock = Type.Object({
   'x-device-time': Type.Optional(

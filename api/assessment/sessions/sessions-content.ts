@@ -16,24 +16,24 @@ import { isUsual, millisecondsOf } from './instants.js';
 const MAX_FAULTS = 100;
 /** Characters written and hashed before yielding to other requests. */
 const SLICE = 128 * 1024;
-/** A trial whose task is known. */
+/** A trial whose task is known; null as optional field: it has none. */
 export interface SubmittedTrial {
   trial_index: number;
   rt: number | null;
   correct: boolean | null;
   timestamp: string;
-  data?: Record<string, unknown>;
-  practice?: boolean;
+  data?: Record<string, unknown> | null;
+  practice?: boolean | null;
 }
 export interface RawTrial extends SubmittedTrial {
   task: string;
 }
-export type SubmittedSummaries = Record<string, SentSummary>;
+export type SubmittedSummaries = Record<string, SentSummary | null>;
 /** As sent: null means that the metric was not measured. */
 export type SentSummary = Record<string, number | null>;
-function measured(summary: SentSummary): Record<string, number> {
+function measured(summary: SentSummary | null): Record<string, number> {
   const values: Record<string, number> = {};
-  for (const [metric, value] of Object.entries(summary)) if (value !== null) values[metric] = value;
+  for (const [metric, value] of Object.entries(summary ?? {})) if (value !== null) values[metric] = value;
   return values;
 }
 
@@ -71,10 +71,7 @@ export function* readContent(summaries: SubmittedSummaries, trials: readonly Raw
     let task = tasks.get(trial.task);
     if (!task) tasks.set(trial.task, (task = new TaskReader(trial.task, {})));
     const { data } = trial;
-    const text = task.take(
-      trial,
-      data === undefined ? null : isLong(data) ? yield* inSlices(data) : canonicalJson(data),
-    );
+    const text = task.take(trial, data == null ? null : isLong(data) ? yield* inSlices(data) : canonicalJson(data));
     whole.add(text);
     if (whole.isFull) yield* whole.update();
     if (task.hash.isFull) yield* task.hash.update();
@@ -97,7 +94,7 @@ export function* readTask(
   let letters = 0;
   for (const trial of trials) {
     const { data } = trial;
-    const text = data === undefined ? null : isLong(data) ? yield* inSlices(data) : canonicalJson(data);
+    const text = data == null ? null : isLong(data) ? yield* inSlices(data) : canonicalJson(data);
     if ((letters += reader.take(trial, text).length) < SLICE) continue;
     letters = 0;
     yield* reader.hash.update();
@@ -198,7 +195,8 @@ class ListHash {
  * around it, `at` and `written` are serialized already. (Zero has no sign in a text.)
  */
 function canonicalTrial(trial: SubmittedTrial, task: string, at: string, written: string | null): string {
-  const data = written === null ? '' : `"data":${written},`;
+  // As it was sent: an app may write null for what there is not.
+  const data = trial.data === undefined ? '' : `"data":${written},`;
   const practice = trial.practice === undefined ? '' : `"practice":${trial.practice},`;
   const { correct, rt, trial_index } = trial;
   return `{"correct":${correct},${data}${practice}"rt":${rt}${task}${at},"trial_index":${trial_index}}`;

@@ -17,8 +17,9 @@ import { inTurns } from '../../util/in-turns.js';
 
 export interface SubmissionBody {
   session_id: string;
-  module_id?: string;
-  task_summaries: SubmittedSummaries;
+  module_id?: string | null;
+  /** Null: there are none, as of `raw_trials`. */
+  task_summaries: SubmittedSummaries | null;
   raw_trials?: RawTrial[] | null;
 }
 export interface Submitted {
@@ -49,10 +50,11 @@ export async function submit(
     throw problem('TOO_LARGE', {
       detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are accepted in one submission.`,
     });
-  refuseEmpty(input, trials);
-  const { tasks: sent, checksum } = await inTurns(readContent(input.task_summaries, trials));
+  const summaries = input.task_summaries ?? {};
+  refuseEmpty(summaries, trials);
+  const { tasks: sent, checksum } = await inTurns(readContent(summaries, trials));
   const modules = await modulesOf(tx, session);
-  const contents = input.module_id === undefined ? sent : [inModule(sent, input.module_id, modules)];
+  const contents = input.module_id == null ? sent : [inModule(sent, input.module_id, modules)];
   const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };
   const fresh = await newTasks(tx, session.id, contents);
   if (fresh.length === 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };
@@ -63,7 +65,7 @@ export async function submit(
       detail: `The session is ${session.status}: only what began before its end is accepted.`,
     });
   const now = nowMs();
-  refuseFaults(input, fresh, modules);
+  refuseFaults(summaries, trials, fresh, modules);
   const rows = fresh.map((content) =>
     taskRows(
       content,
@@ -135,8 +137,8 @@ function inModule(contents: readonly TaskContent[], module_id: string, modules: 
  * Refuses a submission in which no task has a metric or a trial. Beside others, a task may have neither. @throws 422
  * EMPTY
  */
-function refuseEmpty({ task_summaries }: SubmissionBody, trials: readonly RawTrial[]): void {
-  if (trials.length > 0 || Object.values(task_summaries).some((summary) => Object.keys(summary).length > 0)) return;
+function refuseEmpty(summaries: SubmittedSummaries, trials: readonly RawTrial[]): void {
+  if (trials.length > 0 || Object.values(summaries).some((summary) => Object.keys(summary ?? {}).length > 0)) return;
   const message = 'task_summaries has no metric, and raw_trials has no trial';
   throw problem('EMPTY', { detail: message, errors: [{ path: 'task_summaries', code: 'EMPTY', message }] });
 }
@@ -158,15 +160,16 @@ async function newTasks(tx: Tx, sessionId: string, contents: readonly TaskConten
 }
 
 function refuseFaults(
-  { task_summaries, raw_trials }: SubmissionBody,
+  summaries: SubmittedSummaries,
+  sent: readonly RawTrial[],
   contents: readonly TaskContent[],
   modules: KnownModules | null,
 ): void {
   // Computed only for a fault: a content's trials are those of the body.
-  const place = (trial: unknown): string => `raw_trials.${(raw_trials ?? []).indexOf(trial as RawTrial)}`;
+  const place = (trial: unknown): string => `raw_trials.${sent.indexOf(trial as RawTrial)}`;
   const errors = contentFaults(contents, modules, {
     task: ({ task, trials }) =>
-      Object.hasOwn(task_summaries, task) ? `task_summaries.${task}` : `${place(trials[0])}.task`,
+      Object.hasOwn(summaries, task) ? `task_summaries.${task}` : `${place(trials[0])}.task`,
     trial: place,
   });
   if (errors.length === 0) return;

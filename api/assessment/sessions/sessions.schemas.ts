@@ -97,12 +97,12 @@ const IdOrCode = SoughtCode;
 export const Start = input('SessionStart', {
   participant_id: IdOrCode,
   site_id: Type.Optional(nullable(IdOrCode)),
-  language: Type.Optional(Language),
+  language: Type.Optional(nullable(Language)),
   visit_id: Type.Optional(nullable(Uuid)),
-  study_id: Type.Optional(Uuid),
+  study_id: Type.Optional(nullable(Uuid)),
   battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
-  timezone: Type.Optional(TimeZone),
-  device_id: Type.Optional(text(200, 1)),
+  timezone: Type.Optional(nullable(TimeZone)),
+  device_id: Type.Optional(nullable(text(200, 1))),
 });
 export const Started = record('SessionStarted', {
   sessionId: Uuid,
@@ -134,25 +134,29 @@ export const RawTrial = input('RawTrial', {
   correct: nullable(Type.Boolean()),
   timestamp: Instant,
   practice: Type.Optional(
-    Type.Boolean({
-      description: 'for practice: kept and exported, and no part of the computed summary and the checks',
-    }),
+    nullable(
+      Type.Boolean({
+        description: 'for practice: kept and exported, and no part of the computed summary and the checks',
+      }),
+    ),
   ),
   data: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      maxProperties: 50,
-      description: 'further data of the client about the trial; `response` is looked at by the quality checks',
-    }),
+    nullable(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        maxProperties: 50,
+        description: 'further data of the client about the trial; `response` is looked at by the quality checks',
+      }),
+    ),
   ),
 });
 export const TaskSummaries = named(
   'TaskSummaries',
-  Type.Unsafe<Record<string, Record<string, number | null>>>({
-    type: 'object',
+  Type.Unsafe<Record<string, Record<string, number | null> | null> | null>({
+    type: ['object', 'null'],
     maxProperties: 200,
     propertyNames: TaskKey,
-    additionalProperties: Metrics,
+    additionalProperties: nullable(Metrics),
   }),
 );
 export const TaskSummary = Metrics;
@@ -160,13 +164,15 @@ export const TaskName = TaskKey;
 /** At most 50,000 trials (413). */
 export const Submission = input('Submission', {
   session_id: Type.String({ minLength: 1, maxLength: 100 }),
-  module_id: Type.Optional({
-    ...Uuid,
-    description:
-      'the module of the session’s battery whose results these are, all of its one task. Where the battery has ' +
-      'several modules of a task it distinguishes them: their results are kept under the module’s name or, where ' +
-      'names are the same, as `task#1`, `task#2`',
-  }),
+  module_id: Type.Optional(
+    nullable({
+      ...Uuid,
+      description:
+        'the module of the session’s battery whose results these are, all of its one task. Where the battery has ' +
+        'several modules of a task it distinguishes them: their results are kept under the module’s name or, where ' +
+        'names are the same, as `task#1`, `task#2`',
+    }),
+  ),
   task_summaries: TaskSummaries,
   raw_trials: Type.Optional(nullable(Type.Array(RawTrial))),
 });

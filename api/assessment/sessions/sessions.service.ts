@@ -26,12 +26,12 @@ import { UUID } from '../../../db/client/uuid.js';
 export interface StartRequest {
   participant_id: string;
   site_id?: string | null;
-  language?: string;
+  language?: string | null;
   visit_id?: string | null;
-  study_id?: string;
+  study_id?: string | null;
   battery_id?: number | null;
-  timezone?: string;
-  device_id?: string;
+  timezone?: string | null;
+  device_id?: string | null;
 }
 export interface Started {
   sessionId: string;

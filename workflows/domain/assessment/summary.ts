@@ -39,7 +39,8 @@ export function summarise(trials: readonly Trial[]): Summary {
 export function summaryDifference(client: Summary, computed: Summary): Summary {
   const result: Summary = {};
   for (const [metric, value] of Object.entries(client)) {
-    const own = computed[metric];
+    // Names of metrics are the client's: `constructor` is none of ours.
+    const own = Object.hasOwn(computed, metric) ? computed[metric] : undefined;
     if (own !== undefined && round(value - own) !== 0) result[metric] = round(value - own);
   }
   return result;

@@ -42,6 +42,8 @@ export interface OfflineSession {
   sparser_start_hashes: () => readonly string[];
   /** Of the content as an app sends it that does not name its device. */
   unnamed_hash: () => string;
+  /** The content hashes of the same id's items that come later in the call. */
+  later_hashes?: readonly string[];
 }
 export interface SyncParticipant {
   id: string;
@@ -249,6 +251,12 @@ function isEarlierState(session: OfflineSession, known: KnownSession): boolean {
   );
 }
 
+/** Whether an item is a state that the session went through in the same call, which is repeated. */
+const isPassedState = (session: OfflineSession, known: KnownSession): boolean =>
+  session.status !== 'completed' &&
+  startsAlike(session, known) &&
+  session.later_hashes?.includes(known.content_hash ?? '') === true;
+
 /** An unfinished session that has ended since, or an abandoned one that was finished after all. */
 const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
   startedSo(session, known) &&
@@ -273,11 +281,15 @@ function sameSession(session: OfflineSession, known: readonly KnownSession[]): K
   );
 }
 
-/** Whether an item that names the server's session ends it: also one that expired while the device was offline. */
+/**
+ * Whether an item that names the server's session ends it: also one that expired while the device was offline. An end
+ * that was taken before, and set aside since by staff, stays set aside.
+ */
 const endsServers = (session: OfflineSession, server: KnownSession): boolean =>
-  session.status === 'completed'
+  server.content_hash !== session.content_hash &&
+  (session.status === 'completed'
     ? server.status !== 'completed'
-    : session.status !== 'active' && server.status === 'active';
+    : session.status !== 'active' && server.status === 'active');
 
 /** The known fields of the server's session stay: its start, its visit, its identity. */
 const asServers = (session: OfflineSession, server: KnownSession): OfflineSession => ({
@@ -312,7 +324,8 @@ function again(session: OfflineSession, known: KnownSession): SyncDecision {
   const unnamed = known.device_id === null && known.content_hash === session.unnamed_hash();
   if (unnamed || known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
   const same_start = startsAlike(session, known);
-  if (isEarlierState(session, known)) return { status: 'duplicate', server_id: known.id };
+  if (isEarlierState(session, known) || isPassedState(session, known))
+    return { status: 'duplicate', server_id: known.id };
   return {
     status: 'conflict',
     server_id: known.id,
@@ -354,6 +367,7 @@ export const sessionContent = (
   session: Omit<
     OfflineSession,
     | 'unknown'
+    | 'later_hashes'
     | 'content_hash'
     | 'start_hash'
     | 'former_start_hash'

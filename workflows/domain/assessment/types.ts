@@ -3,9 +3,9 @@ export interface Trial {
   trial_index: number;
   rt: number | null;
   correct: boolean | null;
-  data?: Record<string, unknown> | undefined;
+  data?: Record<string, unknown> | null | undefined;
   /** A practice trial: kept, and excluded from computed values. */
-  practice?: boolean | undefined;
+  practice?: boolean | null | undefined;
 }
 export type Summary = Record<string, number>;
 
