@@ -94,7 +94,9 @@ describe('By what operators know a participant in Temporal', function () {
       expect(shown).to.contain(`(https://research.example.org/console/participants/${person.id}?tab=timeline)`);
       const corrected = unique('CORRECTED');
       await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { participant_code: corrected });
-      await until(async () => expect(await attributes(stage, person)).to.deep.include({ ParticipantCode: [corrected] }));
+      await until(async () =>
+        expect(await attributes(stage, person)).to.deep.include({ ParticipantCode: [corrected] }),
+      );
       expect(await details(stage, person)).to.contain(`participant ${corrected}`);
     } finally {
       await stage.close();
