@@ -551,6 +551,8 @@ export function isKnownDefault(value: string): boolean {
 
 /** Programs of the service that are given their settings by another one. */
 export type Program = 'api' | 'worker';
+/** `tool`: a command beside the service, which may be run in the place of any of its programs. */
+export type Reader = Program | 'tool';
 /**
  * What a program has no use for and is not given: the worker checks no access token, and only migrations are done as
  * the owner of the database.
@@ -571,10 +573,10 @@ const SECRETS = [
 
 /**
  * Reads and validates the environment. An empty value counts as not set.
- * @param program whose settings they are: what it is not given is not missed
+ * @param reader whose settings they are: what it is not given is not missed; a tool says itself what it needs
  * @throws SettingsError naming every fault at once.
  */
-export function readSettings(env: Record<string, string | undefined> = process.env, program?: Program): Settings {
+export function readSettings(env: Record<string, string | undefined> = process.env, reader?: Reader): Settings {
   const faults: string[] = [];
   const read: Record<string, unknown> = {};
   for (const [name, definition] of Object.entries(settingDefinitions)) {
@@ -595,17 +597,21 @@ export function readSettings(env: Record<string, string | undefined> = process.e
     faults.push('DATACAPTURE_ENCRYPTION_KEY must be 32 bytes, written as hex (64 characters) or base64');
   }
   // `npm start` makes the key that is missing only after it has read the settings: its programs are given it.
-  if (program && settings.TEMPORAL_PAYLOADS === 'sealed' && settings.TEMPORAL_PAYLOAD_KEY === undefined)
+  const isService = reader === 'api' || reader === 'worker';
+  if (isService && settings.TEMPORAL_PAYLOADS === 'sealed' && settings.TEMPORAL_PAYLOAD_KEY === undefined)
     faults.push('TEMPORAL_PAYLOADS is "sealed", which needs TEMPORAL_PAYLOAD_KEY');
-  if (settings.production) faults.push(...productionFaults(settings, program && WITHHELD[program]));
+  if (settings.production) faults.push(...productionFaults(settings, notMissedBy(reader)));
   if (faults.length > 0) throw new SettingsError(faults, settings);
   return settings;
 }
 
+const notMissedBy = (reader: Reader | undefined): readonly string[] =>
+  reader === undefined ? [] : reader === 'tool' ? SECRETS : WITHHELD[reader];
+
 /** A secret in one spelling: the same key as hex and as base64, or with a blank at its end, is one key. */
 const asKey = (value: string): string => encryptionKeyBytes(value.trim())?.toString('hex') ?? value.trim();
 
-function productionFaults(settings: Settings, withheld: readonly string[] = []): string[] {
+function productionFaults(settings: Settings, withheld: readonly string[]): string[] {
   const faults: string[] = [];
   const seen = new Map<string, string>();
   for (const name of SECRETS) {

@@ -16,7 +16,7 @@ import { refuseUnknownArguments } from './runtime/program.js';
 import type { Tx } from '../db/client/database.js';
 
 refuseUnknownArguments('npm run audit:verify (DATABASE_URL, or DATA_DIR of a running service, names the database)');
-const settings = readSettings();
+const settings = readSettings(process.env, 'tool');
 const url = databaseUrlOf(settings);
 if (!url) {
   console.error(

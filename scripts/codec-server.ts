@@ -17,7 +17,7 @@ import { payloadKeysOf } from './runtime/keys.js';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-const settings = readSettings();
+const settings = readSettings(process.env, 'tool');
 const keys = payloadKeysOf(settings);
 const {
   values: { port },

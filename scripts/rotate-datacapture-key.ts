@@ -31,7 +31,7 @@ function oldKey(path: string | undefined): Buffer {
   return encryptionKeyBytes(text) ?? fail(`${path} does not hold 32 bytes as hex (64 characters) or base64.`);
 }
 
-const settings = readSettings();
+const settings = readSettings(process.env, 'tool');
 const { values } = parseArgs({ options: { 'old-key-file': { type: 'string' } } });
 if (!settings.DATABASE_URL) fail('DATABASE_URL is not set: name the database whose secrets are to be encrypted again.');
 if (!settings.DATACAPTURE_ENCRYPTION_KEY) fail('DATACAPTURE_ENCRYPTION_KEY is not set: it holds the new key.');

@@ -146,6 +146,8 @@ export interface OperatorLabels {
   /** A pseudonym, if the deployment allows it in Temporal; null: it does not. */
   participant_code?: string | null;
   waiting_for?: true;
+  /** The participant's present site; null: none. */
+  site_id?: string | null;
   /** The address of the timeline page. */
   timeline: string;
   /** The address of the participant's page in the console, if enabled. */

@@ -132,6 +132,7 @@ function labelsOf(
     ...(registered.has('StudyCode') && { study_code: row.study_code }),
     ...(registered.has('ParticipantCode') && { participant_code: participantCodes ? row.participant_code : null }),
     ...(registered.has('WaitingFor') && { waiting_for: true as const }),
+    ...(registered.has('SiteId') && { site_id: row.site_id }),
     // The API's own page needs a token, which a browser does not send.
     timeline:
       page !== undefined

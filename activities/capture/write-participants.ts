@@ -35,7 +35,7 @@ export interface WrittenParticipant {
   participant_id: string;
   outcome: 'created' | 'updated' | 'unchanged';
   notices: TriggerNotice[];
-  /** The participant has moved to another site. */
+  /** The participant has moved to another site, or has another code: its workflow shows both. */
   moved: boolean;
   /** The dates changed by this reading. */
   dates: ChangedDates;
@@ -272,7 +272,7 @@ async function update(
       participant_id: row.id,
       outcome: touched ? 'updated' : 'unchanged',
       notices,
-      moved: changed.site_id !== undefined,
+      moved: changed.site_id !== undefined || changed.participant_code !== undefined,
       dates: changedDates(reading.items, form?.fields ?? [], origin.date_field),
     });
   }

@@ -69,7 +69,10 @@ export async function reconcileParticipants(
   }
 }
 
-/** Wakes the participants whose override deadline passed unnoticed; a running workflow is not changed. */
+/**
+ * Wakes the participants whose override deadline passed unnoticed, or who withdrew while their workflow was lost; a
+ * running workflow is not changed.
+ */
 export async function requeueOverdue(database: Database, overdueSeconds = OVERDUE_SECONDS): Promise<number> {
   return withStudyScope(database, '*', async ({ tx }) => {
     const overdue = await overdueRequests(tx, overdueSeconds);

@@ -16,7 +16,11 @@ const workflowByTopic: Partial<Record<OpenWork['topic'], { type: string; id: (wo
   'datacapture-sync': { type: workflowTypes.datacaptureSync, id: ({ key }) => contract.datacaptureSyncId(key) },
   'study-changed': {
     type: workflowTypes.studyReanchoring,
-    id: ({ study_id, key }) => contract.studyReanchoringId(study_id, key),
+    id: ({ study_id, key }) => contract.studyReanchoringId(study_id!, key),
+  },
+  'audit-verification': {
+    type: workflowTypes.auditVerification,
+    id: ({ key }) => contract.auditVerificationId(key),
   },
 };
 

@@ -131,7 +131,7 @@ export function createMessageHandler(deps: {
               workflowId: contract.auditVerificationId(subject),
               taskQueue: deps.taskQueue,
               args: [{ verification_id: subject }],
-              workflowIdReusePolicy: 'REJECT_DUPLICATE',
+              workflowIdReusePolicy: AGAIN,
               staticSummary: 'verification of audit chains',
             }),
           );

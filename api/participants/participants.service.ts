@@ -46,8 +46,8 @@ const unique = {
   participants_study_id_participant_code_key: 'PARTICIPANT_CODE_TAKEN',
   participants_external: 'DUPLICATE_EXTERNAL_ID',
 } as const;
-/** The participant's fields that an anchor decision may read. */
-export const ANCHOR_RELEVANT_FIELDS = ['site_id', 'preferred_language', 'date_of_birth', 'arm'];
+/** The participant's fields that an anchor decision may read, and those by which Temporal's operators know it. */
+export const ANCHOR_RELEVANT_FIELDS = ['site_id', 'preferred_language', 'date_of_birth', 'arm', 'participant_code'];
 /** Fields that can't change after an erasure. */
 const ERASED_FOR_GOOD: readonly string[] = [...IDENTITY, 'participant_code'];
 

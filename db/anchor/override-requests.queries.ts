@@ -191,17 +191,21 @@ export async function withdrawSignature(tx: Tx, requestId: string, userId: strin
     .patch({ offered_signatures: raw('offered_signatures - ?::text', [userId]) });
 }
 
-/** Requests whose reminder or timeout is overdue by this long and that have no message in the outbox. */
+/**
+ * Requests whose reminder, timeout or end by a withdrawal is overdue by this long and that have no message in the
+ * outbox.
+ */
 export async function overdueRequests(
   tx: Tx,
   overdueSeconds: number,
 ): Promise<Pick<OverrideRequest, 'participant_id' | 'study_id'>[]> {
   return OverrideRequest.query(tx)
     .alias('o')
+    .join('participants as p', 'p.id', 'o.participant_id')
     .where('o.status', 'pending')
     .whereRaw(
-      'least(o.expires_at, case when o.reminded_at is null then o.remind_at end) < clock_timestamp() - ? * ' +
-        `interval '1 second'`,
+      'least(o.expires_at, case when o.reminded_at is null then o.remind_at end, ' +
+        `case when p.status = 'withdrawn' then p.updated_at end) < clock_timestamp() - ? * interval '1 second'`,
       [overdueSeconds],
     )
     .whereNotExists(tx('outbox as x').whereRaw('x.subject = o.participant_id::text'))

@@ -46,7 +46,8 @@ export async function closeChange(tx: Tx, studyId: string, changeId: string): Pr
  */
 export interface OpenWork {
   topic: OutboxTopic;
-  study_id: string;
+  /** null: it concerns no single study. */
+  study_id: string | null;
   subject: string;
   key: string;
   payload: Record<string, unknown>;
@@ -56,8 +57,8 @@ const BATCH_SIZE = 5_000;
 
 /**
  * Work that has been open so long that its workflow should be running: triggers, exports (until their files are
- * removed), simulations, syncs and changes of studies, the oldest first. Work still in the outbox is not included. (Nor
- * are polls: the next run continues where one stopped.)
+ * removed), simulations, syncs, changes of studies and verifications of audit chains, the oldest first. Work still in
+ * the outbox is not included. (Nor are polls: the next run continues where one stopped.)
  */
 export async function pendingWork(tx: Tx, olderSeconds: number): Promise<OpenWork[]> {
   const rows = await query<OpenWork>(
@@ -76,6 +77,8 @@ export async function pendingWork(tx: Tx, olderSeconds: number): Promise<OpenWor
        union all select 'study-changed', study_id, study_id::text, change_id,
          jsonb_build_object('kind', kind, 'change_id', change_id, 'actor_user_id', actor_user_id), begun_at
          from open_study_changes
+       union all select 'audit-verification', null, id::text, id::text, '{}', created_at from audit_verifications
+         where status in ('pending', 'running')
      ) w where w.at < clock_timestamp() - $1 * interval '1 second'
        and not exists (select from outbox o where o.topic = w.topic and o.subject = w.subject
          and (w.topic <> 'study-changed' or o.payload->>'change_id' = w.key))

@@ -190,4 +190,16 @@ describe('deadlines of an override request, and lost workflows', function () {
     }
     await expires(person);
   });
+
+  it('a workflow that was lost before its participant withdrew: the request ends with the withdrawal', async () => {
+    const { person } = await asked(await stage.study(policy(1)));
+    await person.settled();
+    await stage.handle(person.id).terminate('lost');
+    await person.withdraw();
+    await until(async () => {
+      expect(await stage.sql('select id from outbox where subject = ?', [person.id])).to.deep.equal([]);
+    });
+    expect(await requeueOverdue(stage.database, 0)).to.be.above(0);
+    expect(await expires(person)).to.include({ decision_reason: 'withdrawn', decided_by_id: null });
+  });
 });

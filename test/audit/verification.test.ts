@@ -1,5 +1,8 @@
 import { expect } from 'chai';
-import { admin, newParticipant, newStudy, user } from '../support/http.js';
+import { restartLostWorkflows } from '../../activities/operations/restart-lost-workflows.js';
+import { auditVerificationId, workflowTypes } from '../../workflows/contract.js';
+import { Stage } from '../anchor/stage.js';
+import { admin, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { until } from '../support/until.js';
 
@@ -55,6 +58,33 @@ describe('A verification of the audit in the background', () => {
       ['GET', `/api/audit-verifications/${verification_id}`],
     ] as const)
       expect((await researcher.send(method, path, body)).status).to.equal(403);
+  });
+
+  it('that an operator terminated in Temporal, or that Temporal lost, goes on', async () => {
+    const stage = await Stage.open();
+    try {
+      const begun = async () => {
+        const [row] = await stage.sql<{ id: string }>(
+          `insert into audit_verifications (chain, created_at) values (?, now() - interval '5 minutes') returning id`,
+          [study.id],
+        );
+        return row!.id;
+      };
+      const [terminated, lost] = [await begun(), await begun()];
+      const handle = await stage.temporal.workflow.start(workflowTypes.auditVerification, {
+        workflowId: auditVerificationId(terminated),
+        taskQueue: unique('nobody-works-here'),
+        args: [{ verification_id: terminated }],
+      });
+      await handle.terminate('by an operator');
+      await restartLostWorkflows({ database: stage.database, client: stage.temporal }, 60);
+      for (const id of [terminated, lost])
+        await until(async () =>
+          expect(await root.expect(200, 'GET', `/api/audit-verifications/${id}`)).to.include({ status: 'completed' }),
+        );
+    } finally {
+      await stage.close();
+    }
   });
 
   it('of a study that never was is 404, as one that was not ordered', async () => {

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { admin } from '../support/http.js';
 import type { Loose } from '../support/http.js';
+import { participantAnchorId } from '../../workflows/contract.js';
+import { temporalOf } from '../support/temporal.js';
+import { until } from '../support/until.js';
 import { Stage } from './support.js';
 import type { CaptureStudy } from './support.js';
 
@@ -49,6 +52,32 @@ describe('data access group and site', function () {
       ['several', null],
       ['one', made.get('ward_1')],
     ]);
+  });
+
+  it('a record that goes to another group is found in Temporal by its new site', async () => {
+    const study = await stage.study();
+    const [, south] = await Promise.all(
+      ['site_north', 'site_south'].map((site_code) =>
+        stage.call<{ id: string }>('POST', `/api/studies/${study.id}/sites`, { site_code }),
+      ),
+    );
+    for (const [index, data_access_group] of ['site_north', 'site_south'].entries()) {
+      await study.enroll('m', { enrolled: '2026-01-15' }, { data_access_group });
+      await study.settled(index + 1);
+    }
+    const [participant] = await study.participants();
+    expect(participant!.site_id).to.equal(south!.body.id);
+    const temporal = await temporalOf(stage.run);
+    try {
+      await until(async () => {
+        const { searchAttributes } = await temporal.client.workflow
+          .getHandle(participantAnchorId(participant!.id))
+          .describe();
+        expect(searchAttributes.SiteId).to.deep.equal([south!.body.id]);
+      });
+    } finally {
+      await temporal.close();
+    }
   });
 
   it('create_missing_sites: the group becomes a site, once, on record in the audit log', async () => {

@@ -50,6 +50,32 @@ describe('By what operators know a participant in Temporal', function () {
     }
   });
 
+  it('the site where the participant is now, and none where there is none', async () => {
+    const stage = await Stage.open();
+    try {
+      const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
+      const [from, to] = await Promise.all(
+        ['FROM', 'TO'].map((site_code) =>
+          stage.admin.expect<{ id: string }>(201, 'POST', `/api/studies/${study.id}/sites`, { site_code }),
+        ),
+      );
+      const person = await study.person({ site_code: 'FROM' });
+      const isAt = (site: string | undefined) =>
+        until(async () => expect((await attributes(stage, person)).SiteId ?? []).to.deep.equal(site ? [site] : []), {
+          what: `the participant to be found at ${site ?? 'no site'}`,
+        });
+      await isAt(from!.id);
+      const moves = (site_code: string | null) =>
+        stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { site_code });
+      await moves('TO');
+      await isAt(to!.id);
+      await moves(null);
+      await isAt(undefined);
+    } finally {
+      await stage.close();
+    }
+  });
+
   it('with TEMPORAL_PARTICIPANT_CODES the participant’s code as well', async () => {
     const started = await startService({
       TEMPORAL_PARTICIPANT_CODES: 'true',
@@ -66,6 +92,12 @@ describe('By what operators know a participant in Temporal', function () {
       const shown = await details(stage, person);
       expect(shown).to.contain(`participant ${participant_code}`);
       expect(shown).to.contain(`(https://research.example.org/console/participants/${person.id}?tab=timeline)`);
+      const corrected = unique('CORRECTED');
+      await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { participant_code: corrected });
+      await until(async () =>
+        expect(await attributes(stage, person)).to.deep.include({ ParticipantCode: [corrected] }),
+      );
+      expect(await details(stage, person)).to.contain(`participant ${corrected}`);
     } finally {
       await stage.close();
       await started.stop();

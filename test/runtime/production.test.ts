@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
+import { applicationUrl } from '../../scripts/runtime/postgres/postgres.js';
 import { failedApi, freePort, startApi } from '../support/api-process.js';
 import { Http, unique } from '../support/http.js';
 import { testEnvironment } from '../support/environment.js';
@@ -154,6 +157,24 @@ describe('The API process in production', function suite() {
     } finally {
       await own.stop();
     }
+  });
+
+  it('has its audit verified where the worker runs, which is given no secret of the API and is no owner', async () => {
+    const { data_dir, database_url } = await service();
+    const kept = (name: string) => readFileSync(join(data_dir, 'keys', name), 'utf8').trim();
+    const { JWT_SECRET: _jwt, ADMIN_PASSWORD: _password, ...ofWorker } = good;
+    const { code, output } = await ran(
+      [compiled('scripts/audit-verify')],
+      testEnvironment({
+        ...ofWorker,
+        AUDIT_SIGNING_KEY: kept('AUDIT_SIGNING_KEY'),
+        DATABASE_URL: applicationUrl(database_url, kept('DATABASE_APP_PASSWORD')),
+        AUDIT_CHECKPOINT_DIR: join(data_dir, 'audit-checkpoints'),
+      }),
+    );
+    expect(output).not.to.contain('is required in production');
+    expect(output).to.match(/\d+ chains are valid/);
+    expect(code, output).to.equal(0);
   });
 
   it('serves when everything is as it must be', async () => {

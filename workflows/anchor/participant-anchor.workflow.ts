@@ -46,6 +46,7 @@ const CHANGED_NOTHING: readonly AnchorOutcome['result'][] = [
 ];
 
 const studyId = defineSearchAttributeKey('StudyId', SearchAttributeType.KEYWORD);
+const siteId = defineSearchAttributeKey('SiteId', SearchAttributeType.KEYWORD);
 const awaitingSince = defineSearchAttributeKey('AwaitingSince', SearchAttributeType.DATETIME);
 const studyCode = defineSearchAttributeKey('StudyCode', SearchAttributeType.KEYWORD);
 const participantCode = defineSearchAttributeKey('ParticipantCode', SearchAttributeType.KEYWORD);
@@ -286,8 +287,11 @@ function publishStatus(state: WaitingState, lastPublished: string): string {
     `${state.status}|${state.waiting_for.length > 0 ? state.since : ''}`,
     ...(labels ? [labels.study_code, labels.participant_code, ...(labels.waiting_for ? state.waiting_for : [])] : []),
   ].join('|');
-  if (key === lastPublished) return lastPublished;
+  // A run begins with the site of that time.
+  const moved = labels?.site_id !== undefined && labels.site_id !== (typedSearchAttributes.get(siteId) ?? null);
+  if (key === lastPublished && !moved) return lastPublished;
   upsertSearchAttributes([
+    ...(moved ? [{ key: siteId, value: labels?.site_id ?? null }] : []),
     ...(labels?.study_code === undefined ? [] : [{ key: studyCode, value: labels.study_code }]),
     ...(labels?.participant_code === undefined ? [] : [{ key: participantCode, value: labels.participant_code }]),
     ...(labels?.waiting_for

@@ -9,6 +9,7 @@ import { nowMs } from '../../../db/client/clock.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { Statement } from '../../../db/client/one-trip.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
+import { putOutbox } from '../../../db/outbox/outbox.js';
 import { enrollmentArm } from '../../../workflows/domain/capture/arms.js';
 import { requiresOverride } from '../../../workflows/domain/capture/changed-dates.js';
 import { duplicateOf, isUnchanged } from '../../../workflows/domain/capture/duplicates.js';
@@ -120,7 +121,10 @@ async function decideHere(
     outcome: outcomeOf(event, result, requiresOverride(dates, decided)),
     dated: dates.any || handedOver,
   };
-  return needed ? handOver(work.tx, event, written) : completeTrigger(work.tx, event, written, decided);
+  if (needed) return handOver(work.tx, event, written);
+  if (result.moved)
+    await putOutbox(work.tx, [{ topic: 'sources-changed', studyId: event.study_id, subject: participant_id }]);
+  return completeTrigger(work.tx, event, written, decided);
 }
 
 /** A retry finds everything unchanged: the event reports the effect of the first attempt. */
