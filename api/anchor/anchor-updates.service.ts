@@ -88,6 +88,8 @@ export async function updateAnchor(
     throw problemOf(status, code, detail, {
       errors: outcome.errors,
       warnings: outcome.warnings,
+      // By the activity that refused it, in its transaction.
+      recorded: true,
       ...(preview !== undefined && { extra: { preview } }),
     });
   }

@@ -2,15 +2,15 @@ import { offerSignature, requestOfStudy } from '../../db/anchor/override-request
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
 import type { Actor } from '../http/access.js';
-import { Problem, problem, problemOf } from '../http/errors.js';
+import { problem, problemOf } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { GivenOut } from './message-signing.js';
+import { recordingRefusals } from './refused-decisions.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
 import { signatureOf } from '../participants/signatures.service.js';
 import { currentPolicy } from '../studies/policy.service.js';
 import type { Dependencies } from '../dependencies.js';
-import type { Database, Tx } from '../../db/client/database.js';
-import { withStudyScope } from '../../db/client/transaction.js';
+import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
 
 export interface DecisionRequest {
@@ -23,40 +23,10 @@ export interface DecisionRequest {
   proof?: ReauthenticationProof | undefined;
 }
 
-/** A refused authorization: a record of the study, as a refused decision is. */
-class RefusedAuthorization extends Problem {
-  constructor(
-    private readonly fault: Problem,
-    private readonly about: { studyId: string; requestId: string; userId: string },
-  ) {
-    super(fault.status, fault.code, fault.message, fault.options);
-  }
-
-  override async afterRollback(database: Database, context: RequestContext): Promise<void> {
-    const { studyId, requestId, userId } = this.about;
-    await this.fault.afterRollback?.(database, context);
-    await withStudyScope(database, studyId, async ({ tx, audit }) =>
-      audit.record({
-        study_id: studyId,
-        user_id: userId,
-        action: 'override_decision_refused',
-        resource_type: 'participant',
-        resource_id: (await requestOfStudy(tx, studyId, requestId))?.participant_id ?? null,
-        request_id: context.requestId,
-        metadata: { code: this.fault.code, override_request_id: requestId },
-      }),
-    );
-  }
-}
-
 /** As `authorizeDecision`; each refusal is a record of the study. */
-export async function authorizeOrRecord(...input: Parameters<typeof authorizeDecision>) {
+export function authorizeOrRecord(...input: Parameters<typeof authorizeDecision>) {
   const [, { actor }, studyId, requestId] = input;
-  return authorizeDecision(...input).catch((fault: unknown) => {
-    throw fault instanceof Problem && fault.status < 500
-      ? new RefusedAuthorization(fault, { studyId: studyId.toLowerCase(), requestId, userId: actor.id })
-      : fault;
-  });
+  return recordingRefusals({ studyId, requestId, userId: actor.id }, () => authorizeDecision(...input));
 }
 
 /**

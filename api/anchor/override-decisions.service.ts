@@ -7,6 +7,7 @@ import type { ReauthenticationProof } from '../identity/reauthentication.service
 import { revokeDecisionSignature, signDecision } from '../participants/signatures.service.js';
 import type { Dependencies } from '../dependencies.js';
 import { commandSender, updateAnchor } from './anchor-updates.service.js';
+import { recordingRefusals } from './refused-decisions.js';
 
 export interface DecisionOnOverride {
   studyId: string;
@@ -43,7 +44,9 @@ export async function decideOnOverride(
     user_agent: sender.user_agent ?? null,
   };
   const deciding = { services, actor, studyId, requestId };
-  await signDecision(deciding, decision, { proof, meaning });
+  await recordingRefusals({ studyId, requestId, userId: actor.id }, () =>
+    signDecision(deciding, decision, { proof, meaning }),
+  );
   return updateAnchor(
     services,
     { studyId, participantId, updateId: requestKey, evenWithdrawn: true },

@@ -129,6 +129,8 @@ export interface ProblemOptions {
   errors?: readonly FaultEntry[];
   warnings?: readonly unknown[];
   headers?: Record<string, string>;
+  /** The refusal is an audit record already. */
+  recorded?: true;
   /** Further keys beside `detail`, such as a new preview. */
   extra?: Record<string, unknown>;
   cause?: unknown;

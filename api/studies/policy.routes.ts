@@ -19,6 +19,7 @@ import { withEarlierOverrides } from './earlier-overrides.service.js';
 import { longList } from '../http/json/long-list.js';
 import { listPolicyVersions, policyVersion, writtenPolicy } from '../../db/studies/policies.queries.js';
 import { acceptPolicy, currentPolicy, savePolicy } from './policy.service.js';
+import { dryRunFor } from './dry-runs-at-once.js';
 import { dryRunPolicy, dryRunOutcomes } from './policy-dry-run.service.js';
 import { reanchoring } from './reanchorings.js';
 
@@ -108,7 +109,7 @@ export const policyRoutes = [
     },
     handle: async ({ tx, audit, actor, context, params, query, body, assertIfMatch }) => {
       const policy = acceptPolicy(body);
-      if (query.dry_run) return dryRunPolicy(tx, params.study_id, policy);
+      if (query.dry_run) return dryRunFor(actor, () => dryRunPolicy(tx, params.study_id, policy));
       assertIfMatch({ ...(await currentPolicy(tx, params.study_id, true)) });
       const saved = await savePolicy({ tx, audit, actor, context }, params.study_id, policy);
       if (saved.change_id === null) return reply(200, saved.policy);

@@ -124,6 +124,12 @@ export async function changeStudy(
         fields: changed,
         ...(keys.length > 0 && { config: keys }),
         ...(given.status && { status: given.status }),
+        ...(changed.includes('status') && { status_before: before.status }),
+        // Whether who signs and approves proves identity is part of what a signature is worth.
+        ...(keys.includes('signatures') && {
+          signatures: merged?.signatures ?? null,
+          signatures_before: before.config.signatures ?? null,
+        }),
       },
     });
   }

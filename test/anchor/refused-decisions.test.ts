@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { overrideDecision } from '../../workflows/contract.js';
-import { Http } from '../support/http.js';
+import { Visitor, hiddenIn } from '../console/stage.js';
+import { Http, user } from '../support/http.js';
 import { until } from '../support/service.js';
 import { DAY, Stage } from './stage.js';
 
@@ -69,5 +70,51 @@ describe('a decision on an override that the door refuses is an audit record of 
     expect(answer.status).to.equal(404);
     expect(await stage.sql('select 1 from audit_chains where chain = ?', [nowhere])).to.deep.equal([]);
     expect(await study.chainVerifies()).to.equal(true);
+  });
+
+  it('for want of a proof of identity, by REST and in the console (401)', async () => {
+    const study = await stage.study({
+      sources: [{ type: 'manual_entry' }],
+      prerequisites: { require_consent_signed: false },
+      permissions: { override_requires_approval: true, override_approver_roles: ['researcher'] },
+    });
+    await stage.admin.expect(200, 'PATCH', `/api/studies/${study.id}`, {
+      config: { signatures: { reauthenticate: true } },
+    });
+    const approver = await user(stage.admin, 'researcher', { study_ids: [study.id] });
+    const person = await study.person();
+    await person.set(DAY);
+    const {
+      body: { override_request_id: request },
+    } = await person.override('2024-03-12');
+    const decide = (decision: string, headers: Record<string, string> = {}) =>
+      approver.post(
+        `/api/studies/${study.id}/participants/${person.id}/anchor-date/override-requests/${request}/${decision}`,
+        { reason: 'x' },
+        { headers },
+      );
+    const without = await decide('approve');
+    const wrong = await decide('deny', { 'X-Reauthentication': 'not the password' });
+    expect([without.body.code, wrong.body.code]).to.deep.equal([
+      'REAUTHENTICATION_REQUIRED',
+      'REAUTHENTICATION_FAILED',
+    ]);
+    const path = `/console/approvals/${request}`;
+    const visitor = await Visitor.of(stage.run.api, approver.email);
+    const page = await visitor.get(path);
+    const sent = { decision: 'approve', reason: 'x', preview_hash: hiddenIn(page.text, 'preview_hash') };
+    expect((await visitor.post(path, path, sent)).status).to.equal(401);
+    const records = await study.audit('override_decision_refused');
+    expect(
+      records.map((r) => [r.user_id, r.resource_id, r.audit_metadata.code, r.audit_metadata.override_request_id]),
+    ).to.deep.equal(
+      ['REAUTHENTICATION_REQUIRED', 'REAUTHENTICATION_FAILED', 'REAUTHENTICATION_REQUIRED'].map((code) => [
+        approver.userId,
+        person.id,
+        code,
+        request,
+      ]),
+    );
+    expect(records.slice(0, 2).map((r) => r.request_id)).to.deep.equal([without, wrong].map((r) => r.body.request_id));
   });
 });

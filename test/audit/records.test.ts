@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { admin, login, newStudy, user } from '../support/http.js';
+import { admin, login, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 
 describe('What is an audit record', function suite() {
@@ -25,6 +25,68 @@ describe('What is an audit record', function suite() {
     expect(refused.map(({ resource_id }) => resource_id)).to.have.members([
       'GET /api/users',
       'PATCH /api/studies/{study_id}',
+    ]);
+  });
+
+  it('what is refused for what the request asks: a signature, a confirmation, another site', async () => {
+    const study = await newStudy(root);
+    const [a] = await Promise.all(
+      ['A', 'B'].map((site_code) => root.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code })),
+    );
+    const coordinator = await user(root, 'coordinator', { study_ids: [study.id], site_ids: [a!.id] });
+    const { id } = await newParticipant(coordinator, study.id, { site_code: 'A' });
+    const people = `/api/studies/${study.id}/participants`;
+    const refusals = [
+      await coordinator.post(`${people}/${id}/forms`, { form_oid: 'F', status: 'signed' }),
+      await coordinator.put(`${people}/${id}/eligibility`, { status: 'eligible' }),
+      await coordinator.post(people, { participant_code: unique(), site_code: 'B' }),
+      await coordinator.post('/api/test/email', { recipient: 'other@example.org', subject: 's', body: 'b' }),
+    ];
+    expect(refusals.map(({ status }) => status)).to.deep.equal([403, 403, 403, 403]);
+    const records = await recordsOf(coordinator.userId!, 'access_refused');
+    expect(
+      records.map(({ resource_id, request_id, audit_metadata }) => [resource_id, request_id, audit_metadata]).reverse(),
+    ).to.deep.equal(
+      [
+        ['POST /api/studies/{study_id}/participants/{participant_id}/forms', 'FORBIDDEN'],
+        ['PUT /api/studies/{study_id}/participants/{participant_id}/eligibility', 'FORBIDDEN'],
+        ['POST /api/studies/{study_id}/participants', 'SITE_NOT_ASSIGNED'],
+        ['POST /api/test/email', 'RECIPIENT_NOT_ALLOWED'],
+      ].map(([route, code], i) => [route, refusals[i]!.body.request_id, { code, study_id: i < 3 ? study.id : null }]),
+    );
+  });
+
+  it('a refused date once, in its study', async () => {
+    const study = await newStudy(root);
+    const { id } = await newParticipant(root, study.id);
+    const other = await user(root, 'data_manager', { study_ids: [study.id] });
+    const path = `/api/studies/${study.id}/participants/${id}/anchor-date`;
+    expect((await other.post(path, { enrollment_date: '2024-01-01' })).status).to.equal(403);
+    expect(await recordsOf(other.userId!, 'anchor_set_refused')).to.have.length(1);
+    expect(await recordsOf(other.userId!, 'access_refused')).to.have.length(0);
+  });
+
+  it('what a study asks of its signatures, before and after', async () => {
+    const study = await newStudy(root);
+    const change = (fields: object) => root.expect(200, 'PATCH', `/api/studies/${study.id}`, fields);
+    await change({ config: { signatures: { reauthenticate: true } } });
+    await change({ config: { signatures: { reauthenticate: false } }, status: 'paused' });
+    const { items } = await root.expect(200, 'GET', `/api/audit?study_id=${study.id}&action=study_changed`);
+    expect(items.map(({ audit_metadata }) => audit_metadata)).to.deep.equal([
+      {
+        fields: ['config', 'status'],
+        config: ['signatures'],
+        status: 'paused',
+        status_before: 'active',
+        signatures: { reauthenticate: false },
+        signatures_before: { reauthenticate: true },
+      },
+      {
+        fields: ['config'],
+        config: ['signatures'],
+        signatures: { reauthenticate: true },
+        signatures_before: null,
+      },
     ]);
   });
 

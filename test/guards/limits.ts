@@ -11,6 +11,14 @@ const STREAMS = 'test/security/streams.test.ts';
 /** What one caller, or one rule, may take of the service. */
 export const limitGuards: readonly Guard[] = [
   {
+    refuses: 'a fourth dry run of a user at once',
+    file: 'api/studies/dry-runs-at-once.ts',
+    text: 'if (others >= MAX_AT_ONCE)',
+    without: 'if (others > 1_000)',
+    test: 'test/security/dry-runs.test.ts',
+    title: 'are three at a time',
+  },
+  {
     refuses: 'the result of a rule that took too many steps',
     file: 'workflows/domain/expressions/expressions.ts',
     text: 'return isOverBudget() ? over() : { ok: true, value };',

@@ -11,6 +11,22 @@ const KEYS = 'api/http/conventions/idempotency-keys.ts';
 /** The audit chain, triggers, and requests that are repeated. */
 export const recordGuards: readonly Guard[] = [
   {
+    refuses: 'a refused decision without a record',
+    file: 'api/anchor/refused-decisions.ts',
+    text: 'throw fault instanceof Problem && fault.status < 500 ? new RefusedDecision(fault, about) : fault;',
+    without: 'throw about.userId === undefined ? new RefusedDecision(fault as Problem, about) : fault;',
+    test: 'test/anchor/refused-decisions.test.ts',
+    title: 'for want of a proof of identity, by REST and in the console (401)',
+  },
+  {
+    refuses: 'a handler’s refusal without a record',
+    file: 'api/http/middleware/audit-denials.ts',
+    text: 'else if (fault.options.recorded === undefined && fault.afterRollback === undefined)',
+    without: 'else if (fault.options.recorded !== undefined && fault.afterRollback === undefined)',
+    test: 'test/audit/records.test.ts',
+    title: 'what is refused for what the request asks',
+  },
+  {
     refuses: 'an edited record',
     file: 'db/audit/audit-lines.ts',
     text: `if (record.hash !== record.content) return 'its content is not what was sealed';`,

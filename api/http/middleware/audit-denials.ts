@@ -7,8 +7,9 @@ import type { Route } from '../route.js';
 import type { RouteMiddleware, RouteState } from '../state.js';
 
 /**
- * Records a user's refusals after the request's own transaction was rolled back: a role or token without access to the
- * route, a wrong proof of identity. The handler's other refusals record themselves.
+ * Records a user's refusals after the request's own transaction was rolled back: a role, token or site without access,
+ * whether the route or its handler finds that, and a wrong proof of identity. Refused messages to a participant's
+ * workflow are recorded where they are refused.
  */
 export function auditDenials(route: Route, { database }: Pick<Dependencies, 'database'>): RouteMiddleware {
   const audit = route.access.refusalAction === undefined ? auditAccessDenied : auditRefusal;
@@ -19,6 +20,8 @@ export function auditDenials(route: Route, { database }: Pick<Dependencies, 'dat
     } catch (fault) {
       if (fault instanceof Problem && state.userId !== undefined) {
         if (!state.handled) await audit(database, route, state, fault);
+        else if (fault.options.recorded === undefined && fault.afterRollback === undefined)
+          await auditAccessDenied(database, route, state, fault);
         await fault.afterRollback?.(database, state.context);
       }
       throw fault;
