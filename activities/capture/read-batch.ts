@@ -7,7 +7,7 @@ import type { DatacaptureSyncStart } from '../../workflows/contract.js';
 import { pipelined } from '../util/pipelined.js';
 import { openConnection } from './client/connection.js';
 import type { CaptureConnection } from './client/connection.js';
-import { projectFacts } from './client/project-facts.js';
+import { readingFacts } from './client/project-facts.js';
 import type { CaptureDeps } from './deps.js';
 import { exportBatch } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
@@ -78,7 +78,7 @@ async function readBatch(
   if (claims.size === 0) return undefined;
   const records = [...claims.keys()];
   try {
-    const { missing } = await projectFacts(deps, { config, client });
+    const { missing } = await readingFacts(deps, { config, client });
     const rows = await exportBatch(client, plan, records);
     const { left } = await withStudyScope(deps.database, study_id, (work) =>
       writeBatch(work, { sync_id, vanished, config, plan, missing, rows, claims }),

@@ -17,7 +17,7 @@ import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows
 import { withRetryLimits } from './retry-limits.js';
 import type { CaptureClient } from './client/client.js';
 import { openConnection } from './client/connection.js';
-import { projectFacts } from './client/project-facts.js';
+import { readingFacts } from './client/project-facts.js';
 import type { CaptureDeps } from './deps.js';
 import type { TriggerFault } from './triggers/complete-trigger.js';
 import { listIds, planExport, rangeBegin } from './client/export.js';
@@ -88,6 +88,7 @@ const basisOf = (c: DatacaptureConfigRow, policy: unknown) =>
         c.enrollment_instrument,
         c.enrollment_event,
         c.participant_field_mapping,
+        c.create_missing_sites,
         policyItems(policy, c.enrollment_instrument ?? '').sort(),
       ]),
     )
@@ -106,7 +107,7 @@ async function listRecords(
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
   const turn = () => acquireRateSlot(deps.database, opened.api_url);
   await turn();
-  const { classic } = await projectFacts(deps, { config: opened, client }, 'anew');
+  const { classic } = await readingFacts(deps, { config: opened, client }, 'anew');
   const config = classic ? opened : await withPresentNames(deps, { config: opened, client }, turn);
   const plan = await planExport(client, config, policy, classic);
   const basis = basisOf(config, policy);
@@ -183,11 +184,14 @@ async function endSync(
     if (!sync || !config) return;
     await syncs.nameRenamed(work.tx, sync);
     if (!(await syncs.closeSync(work.tx, sync_id, { status: 'completed' }))) return;
+    // Since a poll of changes began, it turned out that all records are to be read again (noteEvents).
+    const isReset = sync.changed_since !== null && config.polled_at === null;
+    const isSame = basisOf(config, await currentPolicyRow(work.tx, study_id)) === basis;
     await updateConfig(work.tx, study_id, {
       last_sync_at: nowIso(),
       sync_status: 'active',
       sync_error_message: null,
-      polled_at: basisOf(config, await currentPolicyRow(work.tx, study_id)) === basis ? sync.started_at : null,
+      polled_at: isSame && !isReset ? sync.started_at : null,
     });
     await retryForbidden(work.tx, study_id, false);
     recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });

@@ -6,6 +6,7 @@ import type {
   NewCaptured,
 } from '../../db/capture/captured-participants.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
+import { IDENTITY } from '../../db/participants/erasure.queries.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { changedDates, noDates } from '../../workflows/domain/capture/changed-dates.js';
 import type { ChangedDates } from '../../workflows/domain/capture/changed-dates.js';
@@ -258,7 +259,7 @@ async function update(
         metadata: { ...sourceOf(origin, reading), fields },
       });
     }
-    const form = formAfter(forms.get(row.id), reading, row.id);
+    const form = row.erased ? undefined : formAfter(forms.get(row.id), reading, row.id);
     if (form) writes.push(form.write);
     if (form && form.fields.length > 0) {
       audit.record({
@@ -285,8 +286,13 @@ async function update(
   await captured.writeCaptureForms(tx, origin.study_id, origin.form_oid, writes);
 }
 
+/** What is not kept of a participant whose identity was erased; nor are items of forms. */
+const ERASED: readonly string[] = [...IDENTITY, 'participant_code'];
+
 function changesOf(row: CapturedRow, columns: CapturedColumns): CapturedColumns {
-  const names = (Object.keys(columns) as (keyof CapturedColumns)[]).filter((name) => row[name] !== columns[name]);
+  const names = (Object.keys(columns) as (keyof CapturedColumns)[]).filter(
+    (name) => row[name] !== columns[name] && !(row.erased && ERASED.includes(name)),
+  );
   return Object.fromEntries(names.map((name) => [name, columns[name]]));
 }
 

@@ -7,6 +7,7 @@ import { composeMessage, linkWords, openWord, withSignature } from '../../workfl
 import type { NotificationSettings } from '../../workflows/domain/notifications/settings.js';
 import type { LinkValues, StudyWords } from '../../workflows/domain/notifications/words.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
+import { dateIn } from '../../workflows/domain/util/dates.js';
 import { textMail } from './mail.js';
 import { writeLink } from './link.js';
 import type { LinkSettings } from './link.js';
@@ -83,6 +84,9 @@ async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stoppe
 async function write({ database, links, pages }: SendDeps, row: NotificationToSend): Promise<MessageContent | Stopped> {
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
+    // It would have the visits of today, as the summary of today has: after an outage of the mail server one is enough.
+    if (dateIn(row.created_at, 'UTC') < dateIn(nowIso(), 'UTC'))
+      return { stopped: 'cancelled', reason: 'the day of the summary is over' };
     return (
       (await dailySummaryFor(database, row.user_id!, row.study_id!, pages)) ?? {
         stopped: 'cancelled',

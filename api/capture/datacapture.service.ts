@@ -121,6 +121,7 @@ const READ_BY = [
   'enrollment_instrument',
   'enrollment_event',
   'participant_field_mapping',
+  'create_missing_sites',
 ] as const;
 
 function valuesOf(

@@ -12,6 +12,7 @@ import {
 import type { NotificationRecord } from '../../db/notifications/notifications.queries.js';
 import { isKnownRecipient } from '../../db/identity/quotas.queries.js';
 import { reminderById, remindersOfVisit } from '../../db/notifications/reminders.queries.js';
+import { siteById } from '../../db/studies/sites.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
 import { whyNotAgain } from '../../workflows/domain/notifications/by-hand.js';
 import { explain, explainNone, reasonInWords } from '../../workflows/domain/notifications/explain.js';
@@ -183,6 +184,7 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
   }
   const participant = await existingParticipant(tx, visit.participant_id);
   const study = await studyFacts<NotificationSettings>(tx, visit.study_id);
+  const site = participant.site_id === null ? undefined : await siteById(tx, participant.site_id);
   const words = input.template
     ? { ...input.template, language: input.language ?? 'en', own: true }
     : wordsFor(input.kind, input.language ?? participant.preferred_language, study.settings);
@@ -209,7 +211,7 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
       public_name: study.public_name,
       contact: study.contact,
       site_code: participant.site_code,
-      site_name: participant.site_code,
+      site_name: site?.name ?? null,
       settings: study.settings,
     },
     { portal_url: `${base}/portal`, unsubscribe_url: `${base}/api/notifications/unsubscribe` },

@@ -5,6 +5,7 @@ export const timelineWords: Record<BuiltInLanguage, Record<string, string>> = {
   en: {
     'participant enrolled': 'You joined the study',
     'participant withdrawn': 'You left the study',
+    'participant reinstated': 'You take part again',
     'consent signed': 'You signed a consent',
     'consent revoked': 'You revoked a consent',
     'consent declined': 'You declined a consent',
@@ -22,6 +23,7 @@ export const timelineWords: Record<BuiltInLanguage, Record<string, string>> = {
   de: {
     'participant enrolled': 'Aufnahme in die Studie',
     'participant withdrawn': 'Ausscheiden aus der Studie',
+    'participant reinstated': 'Wiederaufnahme in die Studie',
     'consent signed': 'Einwilligung unterschrieben',
     'consent revoked': 'Einwilligung widerrufen',
     'consent declined': 'Einwilligung abgelehnt',
@@ -39,6 +41,7 @@ export const timelineWords: Record<BuiltInLanguage, Record<string, string>> = {
   es: {
     'participant enrolled': 'Se incorporó al estudio',
     'participant withdrawn': 'Dejó el estudio',
+    'participant reinstated': 'Volvió a participar en el estudio',
     'consent signed': 'Consentimiento firmado',
     'consent revoked': 'Consentimiento revocado',
     'consent declined': 'Consentimiento rechazado',
@@ -56,6 +59,7 @@ export const timelineWords: Record<BuiltInLanguage, Record<string, string>> = {
   fr: {
     'participant enrolled': 'Vous avez rejoint l’étude',
     'participant withdrawn': 'Vous avez quitté l’étude',
+    'participant reinstated': 'Vous participez de nouveau à l’étude',
     'consent signed': 'Vous avez signé un consentement',
     'consent revoked': 'Vous avez révoqué un consentement',
     'consent declined': 'Vous avez refusé un consentement',
@@ -77,6 +81,7 @@ export const wordsForCaregivers: Record<BuiltInLanguage, Record<string, string>>
   en: {
     'participant enrolled': 'Joined the study',
     'participant withdrawn': 'Left the study',
+    'participant reinstated': 'Takes part again',
     'consent signed': 'Consent signed',
     'consent revoked': 'Consent revoked',
     'consent declined': 'Consent declined',
@@ -87,6 +92,7 @@ export const wordsForCaregivers: Record<BuiltInLanguage, Record<string, string>>
   fr: {
     'participant enrolled': 'A rejoint l’étude',
     'participant withdrawn': 'A quitté l’étude',
+    'participant reinstated': 'Participe de nouveau à l’étude',
     'consent signed': 'Consentement signé',
     'consent revoked': 'Consentement révoqué',
     'consent declined': 'Consentement refusé',

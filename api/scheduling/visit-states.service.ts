@@ -12,7 +12,8 @@ import { toDoAgain } from './visit-to-do-again.js';
 import { getVisitOrThrow, lockVisitForShare } from './visits.service.js';
 import type { Tx } from '../../db/client/database.js';
 
-const REASON_WIDTH = 200;
+/** A visit keeps as much of a reason; the audit log has all of it. */
+export const REASON_WIDTH = 200;
 
 /**
  * Cancels an open visit; a cancelled one is returned unchanged. It stays cancelled in later schedules. @throws 404, 409

@@ -26,8 +26,8 @@ const shown: Record<(typeof portalKinds)[number], readonly string[]> = {
 };
 
 /**
- * A participant's own reduced timeline, in its language or its caregiver's. Messages appear when they were sent, not
- * when they are planned or failed. Of a study that has ended nothing is ahead.
+ * A participant's own reduced timeline, in its language or its caregiver's, else the study's. Messages appear when they
+ * were sent, not when they are planned or failed. Of a study that has ended nothing is ahead.
  */
 export async function portalTimeline(
   tx: Tx,
@@ -42,7 +42,7 @@ export async function portalTimeline(
     settledOnly: true,
     nothingAhead: subject.study_ended,
   });
-  const language = builtInLanguage(caregiver?.preferred_language ?? preferred_language);
+  const language = builtInLanguage(caregiver?.preferred_language ?? preferred_language, subject.default_language);
   const words = { ...timelineWords[language], ...(caregiver && wordsForCaregivers[language]) };
   return { total, items: items.map((row) => itemOf(row, words)) };
 }

@@ -22,13 +22,15 @@ export type CapturedRow = Required<{ [K in keyof CapturedColumns]: CapturedColum
   id: string;
   external_id: string;
   status: 'enrolled' | 'withdrawn';
+  /** Its identity was erased. */
+  erased: boolean;
 };
 
 // A decision that holds the anchor adds rows of the participant: it does not wait for a capture. One participant is
 // queried by a single value: a statement with an array is planned again every time (as in facts.ts).
 const locking = (whose: string) => `
 select id, external_id, status, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth,
-  arm, datacapture_arm
+  arm, datacapture_arm, erased_at is not null as erased
   from participants where study_id = $1 and external_id ${whose} order by id for no key update`;
 const LOCK_ONE = locking('= $2'),
   LOCK_MANY = locking('= any($2::text[])');

@@ -130,8 +130,8 @@ export async function readAgain(tx: Tx, studyId: string, records: readonly strin
 }
 
 /**
- * The records of which something was left to be taken later, and now may be: those without a participant, and all if a
- * site was made or changed since.
+ * The records of which something was left to be taken later, and now may be: those without a participant, or with one
+ * that was changed since (it may have got the record id by hand), and all if a site was made or changed since.
  */
 export async function recordsToReadAgain(tx: Tx, studyId: string, since: string): Promise<Set<string>> {
   const rows = await prepared<{ record: string }>(
@@ -139,7 +139,8 @@ export async function recordsToReadAgain(tx: Tx, studyId: string, since: string)
     `select r.record from datacapture_records r
       where r.study_id = $1 and r.read_again and r.vanished_at is null
         and (exists (select from sites s where s.study_id = r.study_id and s.updated_at > $2::timestamptz)
-          or not exists (select from participants p where p.study_id = r.study_id and p.external_id = r.record))`,
+          or not exists (select from participants p where p.study_id = r.study_id and p.external_id = r.record
+            and p.updated_at <= r.read_at))`,
     [studyId, since],
   );
   return new Set(rows.map(({ record }) => record));

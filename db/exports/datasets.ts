@@ -84,7 +84,8 @@ export const datasets = {
   visits: {
     from: `scheduled_visits t join participants p on p.id = t.participant_id join studies s on s.id = t.study_id
       left join sites st on st.id = p.site_id
-      left join visit_windows w on w.id = t.visit_window_id left join batteries b on b.id = t.battery_id
+      left join visit_windows w on w.id = t.visit_window_id left join event_definitions e on e.id = t.event_definition_id
+      left join batteries b on b.id = t.battery_id
         left join schedule_versions v on v.id = t.schedule_version_id
       cross join lateral (select coalesce(st.timezone, s.timezone) as zone, ${reportingShift('t')} as shift) z
       cross join lateral (select ${visitStatus('t', '(now() at time zone z.zone)::date', 'p.status')} as status) o`,
@@ -96,7 +97,7 @@ export const datasets = {
       ...participantFilter,
       id('visit_key', 'the same across schedule versions'),
       textColumn('name', 'name'),
-      code('window_code', 'its window', 'w.code'),
+      code('window_code', 'its window, or event of the protocol', 'coalesce(w.code, e.event_oid)'),
       number('schedule_version', 'number of its schedule version', 'v.version_number'),
       code('battery_code', 'its battery', 'b.code'),
       date('target_date', 'due on'),

@@ -104,11 +104,13 @@ select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.sta
     'x.form_oid, x.created_at, x.id',
   )},
   'visits', ${list(
-    `select v.id, w.code as window_code, v.event_oid, v.name, v.target_date, v.window_open, v.window_close, o.status,
+    `select v.id, w.code as window_code, coalesce(e.event_oid, v.event_oid) as event_oid, v.name, v.target_date,
+      v.window_open, v.window_close, o.status,
       ${at('v.completed_at')} as completed_at,
       visit_adherence(o.status, v.completed_at, v.window_open + ${reportingShift('v')},
         v.window_close + ${reportingShift('v')}, z.zone) as adherence
     from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id
+      left join event_definitions e on e.id = v.event_definition_id
       cross join lateral (select ${visitStatus('v', '(now() at time zone z.zone)::date', 'p.status')} as status) o
     where v.participant_id = p.id and v.status <> 'superseded'`,
     'x.target_date, x.id',

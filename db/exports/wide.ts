@@ -35,7 +35,7 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
     ...participantFilter,
     id('visit_id', 'its visit'),
     textColumn('visit_name', 'name of the visit', 'v.name'),
-    code('window_code', 'window of the visit', 'w.code'),
+    code('window_code', 'window of the visit, or event of the protocol', 'coalesce(w.code, e.event_oid)'),
     date('target_date', 'the visit was due on', 'v.target_date'),
     instant('started_at', 'start of the session'),
     instant('completed_at', 'its end'),
@@ -65,7 +65,8 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
       where x.study_id = :study group by 1, 2) k
       join assessment_sessions t on t.id = k.session_id join participants p on p.id = t.participant_id
         left join sites st on st.id = p.site_id
-      left join scheduled_visits v on v.id = t.visit_id left join visit_windows w on w.id = v.visit_window_id`,
+      left join scheduled_visits v on v.id = t.visit_id left join visit_windows w on w.id = v.visit_window_id
+      left join event_definitions e on e.id = v.event_definition_id`,
     study: 'k.study_id',
     date: utcDate('t.started_at'),
     order: 'p.participant_code, t.started_at, t.id',

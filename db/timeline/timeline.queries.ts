@@ -1,5 +1,5 @@
 import { isoTimestamp } from '../client/knex.js';
-import { shownSession, visitStatus } from '../scheduling/effective-status.js';
+import { sessionStatus, shownSession, visitStatus } from '../scheduling/effective-status.js';
 import { prepared } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import { hasEnded } from '../studies/study-ended.js';
@@ -56,6 +56,8 @@ export interface TimelineSubject {
   preferred_language: string | null;
   study_code: string;
   study_name: string;
+  /** The language of the study's messages to whom no other is known. */
+  default_language: string | null;
   site_code: string | null;
   zone: string;
   enrollment_date: string | null;
@@ -68,7 +70,8 @@ export interface TimelineSubject {
 /** `timelineSubject` as a statement. */
 export const subjectStatement = (participantId: string): Statement => ({
   sql: `select p.id, p.study_id, p.participant_code, p.status, p.preferred_language, s.study_code, s.study_name,
-    t.site_code, coalesce(t.timezone, s.timezone) as zone, p.enrollment_date,
+    s.config #>> '{notifications,default_language}' as default_language, t.site_code,
+    coalesce(t.timezone, s.timezone) as zone, p.enrollment_date,
        coalesce(a.status, 'unset') as anchor_status,
          (clock_timestamp() at time zone coalesce(t.timezone, s.timezone))::date as today,
        ${hasEnded('s')} as study_ended
@@ -172,8 +175,8 @@ const SOURCES = `
     from scheduled_visits v join participants p on p.id = v.participant_id
       cross join lateral (select ${visitStatus('v', '(clock_timestamp() at time zone $2)::date', 'p.status')} as status)
       o where v.participant_id = $1 and v.status <> 'superseded'
-  union all select coalesce(a.completed_at, a.started_at), 9, 0, 'session', a.status, ${shownSession('a')},
-    jsonb_build_object('status', a.status, 'source', a.source, 'started_at', a.started_at, 'completed_at',
+  union all select coalesce(a.completed_at, a.started_at), 9, 0, 'session', ${sessionStatus('a')}, ${shownSession('a')},
+    jsonb_build_object('status', ${sessionStatus('a')}, 'source', a.source, 'started_at', a.started_at, 'completed_at',
     a.completed_at, 'visit_id', a.visit_id, 'battery_id', a.battery_id, 'sync_status', a.sync_status), false
     from assessment_sessions a where a.participant_id = $1
   union all select u.at, 10, u.number, 'push', u.status, u.id, jsonb_build_object('session_id', u.session_id, 'attempt',

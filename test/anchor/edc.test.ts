@@ -146,6 +146,26 @@ describe('edc scheduling: events, instances, holidays', function () {
     for (const visit of visits) expect((visit as unknown as Loose).visit_window_id).to.equal(null);
   });
 
+  it('exports name the event of each visit as it is called now, as the report of visits does', async () => {
+    const study = await EdcStudy.make(stage);
+    await study.event('BASE', 0);
+    const followUp = await study.event('FU', 30, { repeating: { count: 2, every_days: 30 } });
+    await workedThrough(study);
+    await study.anchored('2024-03-01');
+    await stage.admin.expect(200, 'PATCH', `/api/event-definitions/${followUp.id}`, { event_oid: 'LATER' });
+    const codesOf = (rows: Loose[]) => rows.map(({ window_code }) => window_code).sort();
+    const { rows } = await stage.admin.expect<{ rows: Loose[] }>(200, 'POST', '/api/exports/json', {
+      study_id: study.id,
+      dataset: 'visits',
+    });
+    const { items } = await stage.admin.expect(200, 'GET', `/api/reports/studies/${study.id}/visits`);
+    expect(codesOf(items)).to.deep.equal(['BASE', 'LATER', 'LATER']);
+    expect(codesOf(rows)).to.deep.equal(codesOf(items));
+    const { text } = await stage.admin.get(`/api/exports/studies/${study.id}/odm`);
+    const named = [...text.matchAll(/<StudyEventData StudyEventOID="([^"]+)"/g)].map(([, oid]) => oid);
+    expect(named.sort()).to.deep.equal(['SE.COMMON', 'SE.EVENT.BASE', 'SE.EVENT.LATER', 'SE.EVENT.LATER']);
+  });
+
   it('windows and capture-system mapping count for nothing in edc mode, events for nothing in legacy mode; a switch makes the next version', async () => {
     const study = await EdcStudy.make(stage);
     await study.event('E30', 30);

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { Http } from '../support/http.js';
 import { until } from '../support/service.js';
+import { temporalOf } from '../support/temporal.js';
+import type { TemporalAccess } from '../support/temporal.js';
+import { polled } from './polling.js';
 import { Stage, synced } from './support.js';
 import type { CaptureStudy } from './support.js';
 
@@ -31,11 +34,16 @@ const yesterday = () => new Date(Date.now() - 86_400_000).toISOString().slice(0,
 
 describe('a project of several arms', function () {
   let stage: Stage;
+  let temporal: TemporalAccess;
   before(async function () {
     this.timeout(240_000);
     stage = await Stage.set();
+    temporal = await temporalOf(stage.run);
   });
-  after(() => stage?.clear());
+  after(async () => {
+    await temporal?.close();
+    await stage?.clear();
+  });
 
   async function connected(config: Record<string, unknown> = {}): Promise<CaptureStudy> {
     const study = await stage.study({ project: PROJECT, connect: false });
@@ -112,6 +120,23 @@ describe('a project of several arms', function () {
     await until(async () => expect(await eventsOf(study)).to.deep.equal(OWN), { what: 'each arm to have its visits' });
     const [one] = await study.participants();
     expect(await study.versions(one!.id)).to.have.length(1);
+  });
+
+  it('whose events a token may read only later places those who were enrolled before, by the polls that follow', async () => {
+    const study = await stage.study({ project: PROJECT, connect: false });
+    stage.simulator.control.setFaults([{ project_id: Number(study.projectId), content: ['event'], status: 403 }]);
+    await study.connect({ enrollment_event: null, event_battery_mapping: study.mapped(EVENTS) });
+    await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_2' });
+    await study.settled(2);
+    expect((await polled(temporal, study, 0)).progress).to.include({ total: 2 });
+    stage.simulator.control.clearFaults();
+    // They have not changed for longer than polls look back.
+    const { store } = stage.simulator.control.project(Number(study.projectId));
+    for (const record of ['one', 'two']) store.get(record)!.modifiedAt = '2026-01-01 12:00:00';
+    expect((await polled(temporal, study, 1)).progress).to.include({ total: 0 });
+    expect((await polled(temporal, study, 2)).progress).to.include({ total: 2, updated: 2 });
+    await until(async () => expect(await eventsOf(study)).to.deep.equal(OWN), { what: 'each arm to have its visits' });
   });
 
   it('a record that changes its arm has the visits of the other one', async () => {

@@ -98,6 +98,7 @@ describe('who is enrolled by a record of the capture system, and by which event'
     const study = await stage.study();
     await study.enroll('ABC-1', { enrolled: '2026-01-15' }, { trigger: false });
     expect(await triggerOf(study, { record: 'abc-1' })).to.include({ status: 'processed', outcome: 'created' });
+    expect(await triggerOf(study, { record: 'abc-1' }), 'the same again').to.include({ status: 'duplicate' });
     expect((await synced(study)).progress).to.include({ unchanged: 1 });
     expect((await study.participants()).map((p) => p.external_id)).to.deep.equal(['ABC-1']);
   });

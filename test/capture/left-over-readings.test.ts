@@ -32,6 +32,10 @@ describe('what a reading could not take of a record that does not change any mor
     (await study.participants()).find(({ external_id }) => external_id === record)!.site_id;
   const load = (study: CaptureStudy, ...rows: Record<string, string>[]) =>
     stage.simulator.control.load(Number(study.projectId), rows);
+  /** It has not changed for longer than polls look back. */
+  const aged = (study: CaptureStudy, record: string) => {
+    stage.simulator.control.project(Number(study.projectId)).store.get(record)!.modifiedAt = '2026-01-01 12:00:00';
+  };
 
   for (const [how, again] of [
     ['poll', (study: CaptureStudy) => polled(temporal, study, 1)],
@@ -73,6 +77,34 @@ describe('what a reading could not take of a record that does not change any mor
       ['P-2', null],
       ['P-1', 'a'],
     ]);
+  });
+
+  it('a record that a person gives to the holder of its code is read by the next poll', async () => {
+    const study = await stage.study({
+      config: { participant_field_mapping: { participant_code: 'code', preferred_language: 'lang' } },
+    });
+    const holder = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/participants`, {
+      participant_code: 'P-1',
+    });
+    load(study, { ...ROW, code: 'P-1' });
+    expect((await polled(temporal, study, 0)).progress).to.include({ failed: 1 });
+    aged(study, 'a');
+    const { status } = await stage.call('PATCH', `/api/participants/${holder.body.id}`, { external_id: 'a' });
+    expect(status).to.equal(200);
+    expect((await polled(temporal, study, 1)).progress).to.include({ updated: 1, failed: 0 });
+    expect(await study.participants()).to.have.length(1);
+    expect((await study.participants())[0]).to.include({ external_id: 'a', preferred_language: 'de' });
+  });
+
+  it('the site of a group is made by the next poll once missing sites are to be made', async () => {
+    const study = await stage.study();
+    await study.enroll('g', { enrolled: '2026-01-15' }, { data_access_group: 'site_north' });
+    await study.settled(1);
+    for (const known of [0, 1]) await polled(temporal, study, known);
+    aged(study, 'g');
+    expect((await study.configure({ create_missing_sites: true })).status).to.equal(200);
+    await polled(temporal, study, 2);
+    expect(await siteOf(study, 'g')).to.be.a('string');
   });
 
   it('an item that the policy names from now on is read by the next trigger and by the next poll', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { until } from '../support/service.js';
 import { PushStage, QUICK } from './push-stage.js';
-import type { PushStudy } from './push-stage.js';
+import type { Person, PushStudy } from './push-stage.js';
 
 /** Thirteen seconds stand for the seven days that a push is tried. What is refused is not tried again by itself. */
 const TRIED_FOR_DAYS = 0.00015,
@@ -55,6 +55,30 @@ describe('pushes that do not end by themselves', () => {
       await until(async () => (await statusOf(study)).sync_status === 'active', { what: 'the status to be active' });
       expect((await statusOf(study)).sync_error_message).to.equal(null);
     });
+
+    for (const [what, undo, told] of [
+      ['whose record was deleted', (study: PushStudy, { record }: Person) => study.delete(record!), 'rejected'],
+      [
+        'whose participant has no record id any more',
+        (_study: PushStudy, { id }: Person) =>
+          stage.http.expect(200, 'PATCH', `/api/participants/${id}`, { external_id: null }),
+        'configuration',
+      ],
+    ] as const)
+      it(`go out although the one that tries the token is one ${what}`, async () => {
+        const study = await stage.study();
+        await study.configure({ api_token: 'F'.repeat(32) });
+        const person = await study.person();
+        const first = await study.ended({ person });
+        await refused(study, first.session);
+        const second = await study.ended();
+        await refused(study, second.session);
+        await undo(study, person);
+        await study.configure({ api_token: study.token });
+        await study.synced(second.session);
+        const [, ...tries] = await study.attempts(first.session);
+        expect(tries.map(({ error_type }) => error_type)).to.deep.equal([told]);
+      });
 
     it('go out when the connection is tested with success, though nothing was saved', async () => {
       const study = await stage.study();

@@ -3,7 +3,7 @@ import { pushResultsId } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
 import { temporalOf } from '../support/temporal.js';
 import type { TemporalAccess } from '../support/temporal.js';
-import { PushStage } from './push-stage.js';
+import { MAPPING, PushStage } from './push-stage.js';
 
 describe('the workflow of results that could not be pushed', function () {
   let stage: PushStage;
@@ -42,5 +42,31 @@ describe('the workflow of results that could not be pushed', function () {
     await until(async () => (await failedOnes(study.id)).join() === pushResultsId(session) || undefined, {
       what: 'the failed push to be found, and no other',
     });
+  });
+});
+
+describe('the message of a failed push', function () {
+  let stage: PushStage;
+  before(async function () {
+    this.timeout(240_000);
+    stage = await PushStage.set();
+  });
+  after(() => stage?.clear());
+
+  const refused = async (record: string, field: string, status?: number, message?: string): Promise<string | null> => {
+    const study = await stage.study({
+      data_field_mapping: { ...MAPPING, digit_span: { datacapture_instrument: 'memory', fields: { span: field } } },
+    });
+    if (status !== undefined) study.fault({ content: ['record:import'], status, ...(message && { message }) });
+    const person = await study.person({ external_id: record });
+    const { session } = await study.ended({ person, summaries: { digit_span: { span: 3 } } });
+    return (await study.attempt(session, ({ error_type }) => error_type === 'rejected', 'the refusal')).message;
+  };
+
+  it('keeps its numbers where a record is numbered alike, and never names the record', async () => {
+    expect(await refused('1', 'grade')).to.contain('grade: it takes only 1, 2.');
+    expect(await refused('403', 'span', 403, 'No rights for 403.')).to.equal(
+      'The capture system refused (403): No rights for ….',
+    );
   });
 });

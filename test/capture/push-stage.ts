@@ -196,6 +196,12 @@ export class PushStudy {
     ]);
   }
 
+  /** Deletes a record there. */
+  delete(record: string): void {
+    this.records.delete(record);
+    this.stage.simulator.control.deleteRecord(this.projectId, record);
+  }
+
   /** A visit of the capture system's event, open today. */
   visit(person: Person, fields: Record<string, unknown> = {}): Promise<Loose> {
     const today = new Date().toISOString().slice(0, 10);

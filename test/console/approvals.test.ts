@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import { goodPassword, unique } from '../support/http.js';
+import { goodPassword, unique, user } from '../support/http.js';
 import { until } from '../support/until.js';
-import { Stage } from '../anchor/stage.js';
+import { DAY, Stage } from '../anchor/stage.js';
+import type { Person } from '../anchor/stage.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
-import { Visitor, hiddenIn, tokenIn, waiting } from './stage.js';
+import { Visitor, hiddenIn, tokenIn, waiting, withApproval } from './stage.js';
 import type { Waiting } from './stage.js';
 
 interface Caught {
@@ -128,6 +129,29 @@ describe('the console’s page of an approval', function () {
     expect(refused.status).to.equal(403);
     expect(refused.text).to.include('You requested this change');
     expect((await of.study.audit('override_decision_refused')).length).to.be.greaterThan(0);
+  });
+
+  it('says of one that nobody decided why it ended, in words, as the history and the timeline do', async () => {
+    const ended = (person: Person) =>
+      until(async () => (await person.history())[0]!.event_type === 'OVERRIDE_DENIED' || undefined, {
+        what: 'the end of the request',
+      });
+    const quick = await stage.study({ ...withApproval, override_approval_timeout_hours: 1 / 3600 });
+    const late = await user(stage.admin, 'coordinator', { study_ids: [quick.id] });
+    const person = await quick.person();
+    await person.set(DAY);
+    const { body } = await person.override('2024-03-17', late);
+    await ended(person);
+    const asker = await signedIn(late);
+    const { text } = await asker.get(`/console/approvals/${body.override_request_id}`);
+    expect(text).to.include('Nobody decided in time; the date stays as it was.').and.not.to.include('>Denied<');
+    const history = (await asker.get(`/console/participants/${person.id}?tab=date`)).text;
+    expect(history).to.include('>Nobody decided in time<').and.not.to.include('>expired<');
+    const gone = await waiting(stage);
+    await gone.person.withdraw();
+    await ended(gone.person);
+    const page = (await (await signedIn(gone.asker)).get(`/console/approvals/${gone.request}`)).text;
+    expect(page).to.include('The participant withdrew before anybody had decided.').and.not.to.include('>withdrawn<');
   });
 
   it('asks for a reason, and keeps what was typed', async () => {

@@ -63,6 +63,31 @@ describe('the console’s page of a participant', function () {
     expect(faults).to.deep.equal([]);
   });
 
+  it('takes the day of a consent as the date, whichever zone the policy makes dates in', async () => {
+    const zoneOfSite = { timezone_policy: 'site_local' };
+    for (const [timezone, time_precision, own] of [
+      ['Europe/Berlin', { timezone_policy: 'utc' }],
+      ['America/Los_Angeles', { timezone_policy: 'utc' }],
+      ['Europe/Berlin', { timezone_policy: 'study_timezone', study_timezone: 'America/Los_Angeles' }],
+      ['Pacific/Auckland', { timezone_policy: 'utc' }],
+      ['Europe/Berlin', zoneOfSite, 'America/Los_Angeles'],
+      ['America/Los_Angeles', zoneOfSite, 'Pacific/Auckland'],
+    ] as const) {
+      const study = await stage.study({ time_precision }, { fields: { consent_mode: 'econsent', timezone } });
+      const person = await study.person(own ? { timezone: own } : {});
+      const coordinator = await visitor(await staff(study, 'coordinator'));
+      const { status } = await coordinator.post(at(person, 'facts'), `${at(person)}/consents`, { signed_on: DAY });
+      expect(status).to.equal(303);
+      const { enrollment_date } = await person.becomes({ status: 'finalized' });
+      const why = `${timezone} ${JSON.stringify(time_precision)} ${own ?? ''}`;
+      expect(enrollment_date, why).to.equal(DAY);
+      const { items } = await stage.admin.expect(200, 'GET', `${person.path}/consents`);
+      const signed = new Date(String(items[0]!.signed_at));
+      const there = new Intl.DateTimeFormat('en-CA', { timeZone: own ?? timezone }).format(signed);
+      expect(there, `as its page shows it: ${why}`).to.equal(DAY);
+    }
+  });
+
   it('asks for an override only after its preview, without JavaScript, in German', async () => {
     const study = await stage.study(withApproval);
     const person = await study.person();

@@ -172,6 +172,30 @@ describe('the console’s visits of today', function () {
     });
   });
 
+  it('whoever completes or cancels one that somebody else settled otherwise meanwhile is told, and keeps what was typed', async () => {
+    const { site, visits } = await filled();
+    const visitor = await entered(await staffOf(site.study.id));
+    const send = async (visit: Loose, action: string, fields: Record<string, string>) => {
+      const path = `/console/visits/${visit.id}`;
+      return visitor.post(path, `${path}/${action}`, fields);
+    };
+    for (const [visit, action, first, other] of [
+      [visits.closed, 'complete', { done_on: day(-3) }, { done_on: day(-4) }],
+      [visits.wide, 'cancel', { reason: 'moved away' }, { reason: 'on holiday' }],
+    ] as const) {
+      expect((await send(visit, action, first)).status).to.equal(303);
+      const settled = await seen(site, visit);
+      expect((await send(visit, action, first)).status, 'sent twice').to.equal(303);
+      const { status, text } = await send(visit, action, other);
+      expect(status, action).to.equal(409);
+      expect(text).to.include('has changed since this page was opened').and.to.include(Object.values(other)[0]);
+      expect(await seen(site, visit)).to.deep.equal(settled);
+    }
+    expect((await send(visits.closed, 'complete', {})).status, 'it is done, on whatever day').to.equal(303);
+    const moved = { target_date: day(3), window_open: day(1), window_close: day(5) };
+    expect((await send(visits.closed, 'move', moved)).text).to.include(day(5));
+  });
+
   it('have a portal link sent, and say where there is no address', async () => {
     const { site, visits } = await filled();
     const email = `${unique('p')}@example.org`;
@@ -261,7 +285,10 @@ describe('the console’s visits of today', function () {
     const visitor = await entered(await staffOf(site.study.id, 'data_manager'));
     const { text, headers } = await visitor.get('/console/today/csv');
     expect(headers.get('content-type')).to.include('text/csv');
-    expect(headers.get('content-disposition')).to.include('attachment');
+    const { headers: again } = await visitor.get('/console/today/csv');
+    const named = /^attachment; filename="visits-in_window-\d{8}T\d{6}Z-[0-9a-f]{8}\.csv"$/;
+    expect(headers.get('content-disposition')).to.match(named);
+    expect(again.get('content-disposition')).to.match(named).and.not.to.equal(headers.get('content-disposition'));
     expect(text.split('\n')[0]).to.equal('study,site,participant,visit,target_date,window_open,window_close,time_zone');
     expect(text)
       .to.include(`'=cmd|calc`)

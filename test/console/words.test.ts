@@ -6,6 +6,7 @@ import { entryText, refusalOf } from '../../api/console/html/refusal.js';
 import { builtInTemplates } from '../../api/templates/templates.service.js';
 import { isSaid, phrase } from '../../api/console/words/service/phrases.js';
 import { auditCodes } from '../../api/console/words/service/audit-codes.js';
+import { entryTitle } from '../../api/console/words/participants/timeline.js';
 import { languages } from '../../api/console/words/words.js';
 import type { Language } from '../../api/console/words/words.js';
 
@@ -183,6 +184,22 @@ describe('the words of the console', () => {
         .map(({ id }) => id)
         .sort(),
     );
+  });
+
+  it('has German words for each state and outcome of a trigger in the timeline', () => {
+    const said = (what: string, outcome: string | null) =>
+      entryTitle('de', {
+        at: '',
+        kind: 'trigger',
+        what,
+        id: '',
+        planned: false,
+        data: { instrument: 'enrollment', outcome },
+      });
+    for (const what of ['received', 'processing', 'processed', 'duplicate', 'failed'])
+      expect(said(what, null)).not.to.include(what);
+    for (const outcome of ['created', 'updated', 'unchanged', 'ignored', 'override_required'])
+      expect(said('processed', outcome)).not.to.include(outcome.split('_')[0]);
   });
 
   it('fills in what a rule says of its limits, and names the field', () => {

@@ -4,6 +4,8 @@ const STATES = 'test/api/study-states.test.ts';
 const CLOSED_SITES = 'test/capture/closed-sites.test.ts';
 const PLAN = 'api/imports/participant-import-plan.ts';
 const ENROLLS_NOBODY = 'one that has ended enrolls nobody, by hand or by a file; those who are enrolled are corrected';
+const SETTLED =
+  'whoever completes or cancels one that somebody else settled otherwise meanwhile is told, and keeps what was typed';
 
 /** What a study's status or an erasure does not allow any more. */
 export const stateGuards: readonly Guard[] = [
@@ -118,5 +120,29 @@ export const stateGuards: readonly Guard[] = [
     without: 'if (battery_code && wanted.battery_id === 0 && wanted.battery_id !== batteryId)',
     test: 'test/api/v1.test.ts',
     title: 'makes a window, whose battery is named by its code, and schedules follow',
+  },
+  {
+    refuses: 'a completion in the console for another day than the recorded one',
+    file: 'api/console/today/visit.routes.ts',
+    text: `if (day !== '' && dateIn(String(visit.completed_at), surroundings.zone) !== day) throw problem('STALE');`,
+    without: `if (visit.id === '') throw problem('STALE');`,
+    test: 'test/console/today.test.ts',
+    title: SETTLED,
+  },
+  {
+    refuses: 'a cancellation in the console for another reason than the recorded one',
+    file: 'api/console/today/visit.routes.ts',
+    text: `if (status === 'cancelled' && status_reason !== reason.slice(0, REASON_WIDTH)) throw problem('STALE');`,
+    without: `if (status === 'cancelled' && status_reason === '' && REASON_WIDTH === 0) throw problem('STALE');`,
+    test: 'test/console/today.test.ts',
+    title: SETTLED,
+  },
+  {
+    refuses: 'the summary of a morning on another day',
+    file: 'activities/notifications/send.ts',
+    text: `if (dateIn(row.created_at, 'UTC') < dateIn(nowIso(), 'UTC'))`,
+    without: `if (dateIn(row.created_at, 'UTC') > dateIn(nowIso(), 'UTC'))`,
+    test: 'test/notifications/staff-mails.test.ts',
+    title: 'a morning’s summary that waited until another day is not sent: that day’s has its visits',
   },
 ];

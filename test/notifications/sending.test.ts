@@ -408,6 +408,21 @@ describe('Reminders are sent', function sending() {
     );
   });
 
+  it('a preview names the participant’s site as the message does', async () => {
+    const of = await study({});
+    const site = await desk.stage.admin.expect(201, 'POST', `/api/studies/${of.id}/sites`, {
+      site_code: 'BER',
+      name: 'Charité',
+    });
+    const visit = await desk.visit(await desk.person(of, { site_id: site.id }), tomorrow());
+    const template = { subject: '{{site_code}}', body: 'Come to {{site_name}}.' };
+    const ask = { kind: 'visit_reminder', visit_id: visit.id, template };
+    expect(await desk.stage.admin.expect(200, 'POST', '/api/notifications/preview', ask)).to.include({
+      subject: 'BER',
+      body: 'Come to Charité.',
+    });
+  });
+
   it('the jobs are Temporal Schedules of these names, that skip a run while one is open', async () => {
     for (const [id, spec] of [
       ['process_pending_reminders', 300_000],

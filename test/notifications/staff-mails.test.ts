@@ -3,6 +3,7 @@ import { user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import { withApproval } from '../console/stage.js';
+import { whileTheDayLasts } from '../reports/world.js';
 
 interface Caught {
   subject: string;
@@ -72,5 +73,33 @@ describe('Mails to staff', function () {
       expect(mail.text, said).to.include(said);
     expect(mail.html).to.include('lang="de"').and.to.include('Antrag prüfen</a>');
     expect(mail.text + mail.html).not.to.match(/Asked by|Reason:|enrollment date|Without a decision/);
+  });
+
+  it('a morning’s summary that waited until another day is not sent: that day’s has its visits', async () => {
+    await whileTheDayLasts();
+    const study = await stage.study({}, { days: [] });
+    const { email, userId } = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
+    const made = await stage.sql<{ id: string }>(
+      `insert into notifications (study_id, user_id, kind, channel, created_at)
+       select ?::uuid, ?::uuid, 'daily_summary', 'email', now() - age
+         from unnest(array[interval '0', interval '1 day', interval '2 days']) age returning id`,
+      [study.id, userId!],
+    );
+    const [today, ...before] = made.map(({ id }) => id);
+    for (const id of [...before, today])
+      await stage.sql(`insert into outbox (topic, study_id, subject) values ('notification', ?, ?)`, [study.id, id]);
+    const settled = await until(
+      async () => {
+        const rows = await stage.sql<{ status: string; reason: string | null }>(
+          `select status, reason from notifications where study_id = ? order by created_at`,
+          [study.id],
+        );
+        return rows.every(({ status }) => status !== 'pending') ? rows : undefined;
+      },
+      { what: 'the summaries to be settled' },
+    );
+    const over = { status: 'cancelled', reason: 'the day of the summary is over' };
+    expect(settled).to.deep.equal([over, over, { status: 'sent', reason: null }]);
+    expect((await mailOf(email))!.subject).to.include('Daily summary of');
   });
 });

@@ -61,6 +61,18 @@ describe('The timeline of a participant', function timelineTests() {
   });
   after(() => stage.close());
 
+  const portalTokenOf = ({ id }: { id: string }): string => {
+    const keys = (name: string) => readFileSync(join(stage.run.data_dir, 'keys', name), 'utf8').trim();
+    return portalSession(
+      {
+        JWT_SECRET: keys('JWT_SECRET'),
+        SESSION_SECRET: keys('SESSION_SECRET'),
+        ACCESS_TOKEN_MINUTES: 5,
+        PUBLIC_URL: undefined,
+      } as unknown as Settings,
+      { kind: 'participant', id },
+    ).token;
+  };
   const read = (query = '', by: Http = stage.admin): Promise<Page> =>
     by.expect<Page>(200, 'GET', `${path}?limit=500${query}`);
 
@@ -190,16 +202,7 @@ describe('The timeline of a participant', function timelineTests() {
   });
 
   it('is told to the participant in its own language, reduced to what concerns it', async () => {
-    const keys = (name: string) => readFileSync(join(stage.run.data_dir, 'keys', name), 'utf8').trim();
-    const { token } = portalSession(
-      {
-        JWT_SECRET: keys('JWT_SECRET'),
-        SESSION_SECRET: keys('SESSION_SECRET'),
-        ACCESS_TOKEN_MINUTES: 5,
-        PUBLIC_URL: undefined,
-      } as unknown as Settings,
-      { kind: 'participant', id: person.id },
-    );
+    const token = portalTokenOf(person);
     const own = await new Http(stage.run.api, token).expect<Page>(200, 'GET', '/api/portal/timeline?limit=500');
     expect(new Set(own.items.map(({ kind }) => kind))).to.deep.equal(
       new Set(['participant', 'consent', 'visit', 'reminder']),
@@ -211,5 +214,34 @@ describe('The timeline of a participant', function timelineTests() {
     for (const item of own.items) expect(Object.keys(item)).to.deep.equal(['at', 'kind', 'title', 'data']);
     expect((await new Http(stage.run.api, token).get(path)).status).to.equal(401);
     expect((await stage.admin.get('/api/portal/timeline')).status).to.equal(401);
+  });
+
+  it('has a word for each of its entries, in the study’s default language where the participant has none', async () => {
+    const here = await stage.study({}, { days: [], fields: { config: { notifications: { default_language: 'de' } } } });
+    const back = await here.person();
+    await back.withdraw();
+    await stage.admin.expect(200, 'POST', `/api/participants/${back.id}/reinstate`, { reason: 'by mistake' });
+    const portal = new Http(stage.run.api, portalTokenOf(back));
+    const { items } = await portal.expect<Page>(200, 'GET', '/api/portal/timeline?kind=participant');
+    expect(items.map(({ title }) => title)).to.deep.equal([
+      'Aufnahme in die Studie',
+      'Ausscheiden aus der Studie',
+      'Wiederaufnahme in die Studie',
+    ]);
+  });
+
+  it('a session whose time is over has expired, as it has in lists, before the sweep stores it', async () => {
+    const one = await study.person();
+    const { sessionId } = await stage.admin.expect<{ sessionId: string }>(201, 'POST', '/api/session/start', {
+      participant_id: one.id,
+      language: 'en',
+    });
+    await stage.sql(`update assessment_sessions set expires_at = now() - interval '1 second' where id = ?`, [
+      sessionId,
+    ]);
+    const { items } = await stage.admin.expect<Page>(200, 'GET', `${one.path}/timeline?kind=session`);
+    expect(items.map(({ title, data }) => [title, data.status])).to.deep.equal([
+      ['Assessment session expired', 'expired'],
+    ]);
   });
 });

@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { missingDataCodes } from '../../../workflows/domain/capture/missing-codes.js';
 import type { CaptureDeps } from '../deps.js';
 import type { CaptureConnection } from './connection.js';
@@ -9,6 +10,8 @@ export interface ProjectFacts {
   missing: ReadonlySet<string>;
   /** It has no events. */
   classic: boolean;
+  /** Why nothing is known of the project. */
+  unread?: CaptureFailure;
 }
 const projects = new Map<string, { facts: ProjectFacts; until: number }>();
 
@@ -42,10 +45,31 @@ export async function projectFacts(
     };
   } catch (failure) {
     if (!(failure instanceof CaptureFailure) || failure.limitedMs !== undefined) throw failure;
+    if (known === undefined || known.facts.unread) facts = { ...facts, unread: failure };
     if (failure.errorType !== 'rejected') fresh = SOON_MS;
     deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the project cannot be read');
   }
   if (projects.size >= 1_000) projects.clear();
   projects.set(key, { facts, until: performance.now() + fresh });
+  return facts;
+}
+
+/** Attempts that wait for a project which cannot be read at the moment. */
+const WAITING_ATTEMPTS = 2;
+
+/**
+ * The facts for reading records, in an activity: without the codes for missing values these would be taken as values.
+ * A project of which nothing is known is asked again by each attempt; the first ones wait for its answer, later ones
+ * read records nevertheless.
+ * @throws CaptureFailure when the project cannot be read at the moment, or asks to be called later
+ */
+export async function readingFacts(
+  deps: CaptureDeps,
+  connection: CaptureConnection,
+  when: 'kept' | 'anew' = 'kept',
+): Promise<ProjectFacts> {
+  let facts = await projectFacts(deps, connection, when);
+  if (when === 'kept' && facts.unread?.retryable) facts = await projectFacts(deps, connection, 'anew');
+  if (facts.unread?.retryable && Context.current().info.attempt <= WAITING_ATTEMPTS) throw facts.unread;
   return facts;
 }

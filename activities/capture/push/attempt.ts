@@ -20,6 +20,7 @@ import type { PushReport, PushResultsStart } from '../../../workflows/contract.j
 import { fieldsTaken, planPush } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan } from '../../../workflows/domain/capture/push-record.js';
 import { CaptureFailure, recordBusy } from '../client/failure.js';
+import { isRetried } from './deps.js';
 import type { PushDeps } from './deps.js';
 import { completePush } from './complete-push.js';
 import type { PushAttempt, PushOutcome } from './complete-push.js';
@@ -46,7 +47,7 @@ const NEAR_MS = 20;
 type Begun =
   | { over: PushReport }
   | { turnIn: number }
-  | { attempt: PushAttempt; outcome: PushOutcome }
+  | { attempt: PushAttempt; outcome: PushOutcome; forbidden: boolean }
   | {
       attempt: PushAttempt & { id: string };
       plan: Extract<PushPlan, { kind: 'push' }>;
@@ -69,12 +70,17 @@ export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: b
   if ('over' in begun) return begun.over;
   // Temporal waits, without occupying a worker slot.
   if ('turnIn' in begun) throw recordBusy(begun.turnIn);
-  if ('outcome' in begun) return completePush(deps, start, begun.attempt, begun.outcome);
-  const { attempt } = begun;
+  if ('outcome' in begun) {
+    const report = await completePush(deps, start, begun.attempt, begun.outcome);
+    if (begun.forbidden) await passTrialOn(deps, start.study_id, begun.outcome);
+    return report;
+  }
+  const { attempt, forbidden } = begun;
   const target = attempt.target!;
   const outcome = await pushRecord(deps, begun, () => keep(deps, target, attempt.id));
   const report = await completePush(deps, start, attempt, outcome);
-  await noteOutcome(deps, begun.config, begun.forbidden, outcome);
+  await noteOutcome(deps, begun.config, forbidden, outcome);
+  if (forbidden) await passTrialOn(deps, start.study_id, outcome);
   return report;
 }
 
@@ -104,6 +110,7 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
       await begins(false);
       return {
         attempt,
+        forbidden: push.forbidden,
         outcome:
           plan.kind === 'skip'
             ? { kind: 'skipped', message: plan.reason }
@@ -130,7 +137,8 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     const mine = { ...attempt, target, passage };
     const retryAt = await acquirePermit(tx, passage, probeSeconds(deps));
     await begins(retryAt === null);
-    if (retryAt !== null) return { attempt: mine, outcome: { kind: 'circuit_open', retryAt } };
+    if (retryAt !== null)
+      return { attempt: mine, forbidden: push.forbidden, outcome: { kind: 'circuit_open', retryAt } };
     const taken = fieldsTaken(plan, await tasksDelivered(tx, push, plan.event), config!.data_field_mapping);
     return { attempt: mine, plan, config: config!, taken, unanswered: push.unanswered, forbidden: push.forbidden };
   });
@@ -154,6 +162,16 @@ async function noteOutcome(
       await retryForbidden(tx, studyId, false);
     });
   }
+}
+
+/**
+ * A push that was to try a new token, and ends for a reason of its own (its record was deleted), tells nothing of the
+ * others: the next one tries it.
+ */
+async function passTrialOn(deps: PushDeps, studyId: string, outcome: PushOutcome): Promise<void> {
+  const ownReason =
+    outcome.kind === 'skipped' || (outcome.kind === 'failed' && !isRetried(outcome.type) && !outcome.forbidden);
+  if (ownReason) await withStudyScope(deps.database, studyId, ({ tx }) => retryForbidden(tx, studyId, true));
 }
 
 /** A capture system by address and token: another one has another breaker and another dictionary. */

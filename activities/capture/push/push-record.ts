@@ -63,7 +63,13 @@ export async function pushRecord(
         await call();
         return projectFacts(deps, { config, client }, when);
       };
-      const isClassic = async () => (await facts('kept')).classic || (await facts('anew')).classic;
+      const isClassic = async () => {
+        if ((await facts('kept')).classic) return true;
+        const { classic, unread } = await facts('anew');
+        // An import that names an event would be refused for good.
+        if (unread?.retryable) throw unread;
+        return classic;
+      };
       const place = await existing(client, { plan, isClassic }, row.primaryKey, config.known_events, call);
       // A project without events has one place for all visits: there the last results stay.
       if (place.event !== null) requireFree(taken);
@@ -76,7 +82,7 @@ export async function pushRecord(
           : {
               kind: 'failed',
               type: 'rejected',
-              message: redact(refusalOf(row.refused, 'these results, and has the others'), plan.record),
+              message: refusalOf(row.refused, 'these results, and has the others'),
               contacted: true,
               sent: 'no',
               records,
@@ -122,12 +128,22 @@ export async function pushRecord(
       kind: 'failed',
       type: told.errorType,
       forbidden: told.forbidden,
-      message: redact(told.message, plan.record),
+      message: withoutRecord(told, plan.record),
       contacted: progress.contacted && told.errorType !== 'configuration',
       sent,
       ...(told.limitedMs !== undefined && { limitedMs: told.limitedMs }),
     };
   }
+}
+
+/**
+ * A failure's message without the record, which the capture system's own words behind the colon may name. Other
+ * messages never do: the digits in them stay, also if the record has a number as its name.
+ */
+function withoutRecord({ message, status, errorType }: CaptureFailure, record: string): string {
+  const colon = message.indexOf(': ');
+  const isQuoting = colon >= 0 && (status !== undefined || errorType === 'invalid_response');
+  return isQuoting ? message.slice(0, colon) + redact(message.slice(colon), record) : message;
 }
 
 /** Nothing was written. */

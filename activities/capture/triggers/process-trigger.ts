@@ -37,7 +37,7 @@ async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart)
       event.study_id,
       (work, rows) => writeRecord(work, { ...opened, ...read }, rows),
       'one',
-      writeStatements(event, deps.settings.WEBHOOK_DEDUPE_HOURS),
+      writeStatements(event, read.record, deps.settings.WEBHOOK_DEDUPE_HOURS),
     );
   } catch (failure) {
     await withStudyScope(deps.database, event.study_id, ({ tx }) =>

@@ -11,7 +11,7 @@ import type { CaptureClient } from '../client/client.js';
 import { clientOf } from '../client/connection.js';
 import { boxCodesOf, dictionaryRows, primaryKeyOf } from '../client/dictionary.js';
 import { CaptureFailure, formNotExported, TriggerRefused } from '../client/failure.js';
-import { projectFacts } from '../client/project-facts.js';
+import { readingFacts } from '../client/project-facts.js';
 import type { CaptureDeps } from '../deps.js';
 import { dictionaryOf } from '../push/dictionary.js';
 import type { OpenTrigger } from './open-trigger.js';
@@ -39,7 +39,7 @@ const REFUSED = 400;
  */
 export async function readRecord(deps: CaptureDeps, { event, config, rules }: OpenTrigger): Promise<ReadRecord> {
   const client = await clientOf(deps, config);
-  const { missing } = await projectFacts(deps, { config, client });
+  const { missing } = await readingFacts(deps, { config, client });
   // All events that may enroll are needed to find the one that does: a record in two arms is read as by a sync.
   const asked = event.event_name ? rules.events : [];
   const exported = (events: readonly string[]) =>
@@ -97,7 +97,10 @@ async function boxesOf(
   const fields = unclear.filter((field) => mapped.includes(field)).sort();
   const need = { forms: [enrollment_instrument ?? ''], fields };
   const connection = `boxes\0${api_url}\0${api_token_encrypted}`;
-  return boxCodesOf((await dictionaryOf(client, connection, need, () => Promise.resolve())).fields);
+  const dictionary = await dictionaryOf(client, connection, need, () => Promise.resolve());
+  // The name of the column would be taken for the code.
+  if (dictionary.fields.length === 0 && dictionary.unread?.retryable) throw dictionary.unread;
+  return boxCodesOf(dictionary.fields);
 }
 
 /** The dictionary tells which of the absent fields are only empty; without it all of them count as empty. */

@@ -26,11 +26,14 @@ import type { CompletedTrigger, TriggerReport } from './complete-trigger.js';
 import type { OpenTrigger } from './open-trigger.js';
 import type { ReadRecord } from './read-record.js';
 
-/** The statements behind a write: the policy, an earlier trigger with the same bytes, the record's participant. */
-export const writeStatements = (event: WebhookEventRow, dedupeHours: number): Statement[] => [
+/**
+ * The statements behind a write: the policy, an earlier trigger with the same bytes, the record's participant.
+ * @param record its name in the capture system
+ */
+export const writeStatements = (event: WebhookEventRow, record: string, dedupeHours: number): Statement[] => [
   policyStatement(event.study_id),
   earlierTrigger(event, dedupeHours),
-  recordHasParticipant(event.study_id, event.record),
+  recordHasParticipant(event.study_id, record),
 ];
 
 /**

@@ -182,6 +182,7 @@ function Deadline({ at }: { at: string }) {
 function ApprovalResult({ view: { approval, state } }: { view: ApprovalView }) {
   const { words } = useUi();
   if (state === 'expired') return <Notice title={words.approval.expired}>{words.approval.expiredWhat}</Notice>;
+  const hasWithdrawn = approval.decided_by_id === null && approval.decision_reason === 'withdrawn';
   return (
     <section class="outcome">
       <DefinitionList
@@ -191,7 +192,7 @@ function ApprovalResult({ view: { approval, state } }: { view: ApprovalView }) {
           [
             words.approval.decidedReason,
             <p class="typed-text" dir="auto">
-              {approval.decision_reason ?? words.approval.noReason}
+              {hasWithdrawn ? words.approval.hasWithdrawn : (approval.decision_reason ?? words.approval.noReason)}
             </p>,
           ],
         ]}

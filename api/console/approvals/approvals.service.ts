@@ -113,7 +113,9 @@ export async function loadApproval(
   }
 }
 
-function stateOf({ status, expires_at }: Approval): ApprovalView['state'] {
+function stateOf({ status, expires_at, decided_by_id, decision_reason }: Approval): ApprovalView['state'] {
   if (status === 'pending') return new Date(expires_at).getTime() <= nowMs() ? 'expired' : 'pending';
-  return status === 'approved' ? 'approved' : 'denied';
+  if (status === 'approved') return 'approved';
+  // The workflow denies it at its deadline.
+  return decided_by_id === null && decision_reason === 'expired' ? 'expired' : 'denied';
 }

@@ -277,7 +277,12 @@ function History({ person, view }: { person: ParticipantView; view: DateView }) 
                 ),
               },
               { title: anchor.by, cell: ({ actor, actor_type }) => <bdi>{actor ?? anchor.actors[actor_type]}</bdi> },
-              { title: anchor.reason, cell: ({ reason }) => <span dir="auto">{reason ?? '–'}</span> },
+              {
+                title: anchor.reason,
+                cell: ({ reason, actor_type }) => (
+                  <span dir="auto">{(actor_type === 'system' && anchor.ended[reason ?? '']) || (reason ?? '–')}</span>
+                ),
+              },
               {
                 title: anchor.why,
                 cell: ({ id, has_decision }) =>

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { h } from 'preact';
 import { hashOf } from '../../../db/audit/hashing.js';
+import { nowMs } from '../../../db/client/clock.js';
+import type { Tx } from '../../../db/client/database.js';
 import { listConsents } from '../../../db/participants/consents.queries.js';
 import { eligibilityOf } from '../../../db/participants/eligibility.queries.js';
 import { readFacts } from '../../../db/participants/facts.queries.js';
+import type { FactRow } from '../../../db/participants/facts.queries.js';
 import {
   cancelProposal,
   evaluate,
@@ -11,6 +14,7 @@ import {
   requestOverride,
   setEnrollmentDate,
 } from '../../../workflows/contract.js';
+import { policyAndFacts } from '../../../workflows/domain/anchor/facts.js';
 import { isDate, startOfDay } from '../../../workflows/domain/util/dates.js';
 import { commandSender, updateAnchor } from '../../anchor/anchor-updates.service.js';
 import type { AnchorUpdate } from '../../anchor/anchor-updates.service.js';
@@ -181,8 +185,7 @@ export const participantForms = [
     submit: async ({ tx, audit, actor, context, params, form, ui }) => {
       const id = params.participant_id.toLowerCase();
       const day = dateIn(form, ui, 'signed_on');
-      const [row] = await readFacts(tx, [id]);
-      const signed_at = startOfDay(day, row?.site_timezone ?? row?.study.timezone ?? 'UTC');
+      const signed_at = await beginningOf(tx, id, day);
       const consent_version_id = form.get('consent_version_id')?.trim() || null;
       const { items } = await listConsents(tx, id, { skip: 0, limit: 500, sort: 'created_at' });
       const isThere = items.some(
@@ -230,6 +233,18 @@ export const participantForms = [
     again: (input) => factsTabAgain(input, 'eligibility'),
   }),
 ];
+
+/**
+ * The beginning of a typed day. The policy makes this day's date of it, and it is shown on this day in the participant's
+ * time zone, if the day has begun there.
+ */
+async function beginningOf(tx: Tx, participantId: string, day: string): Promise<string> {
+  const { timezone } = await getParticipantOrThrow(tx, participantId);
+  const [row] = (await readFacts(tx, [participantId])) as [FactRow];
+  const counted = startOfDay(day, policyAndFacts(row).facts.zone);
+  const shown = startOfDay(day, timezone ?? row.site_timezone ?? row.study.timezone);
+  return shown > counted && Date.parse(shown) <= nowMs() ? shown : counted;
+}
 
 /** The facts tab with typed fields and a message. */
 const factsTabAgain = (

@@ -1,8 +1,10 @@
 import { h } from 'preact';
+import { nowIso } from '../../../db/client/clock.js';
 import { DAY_GROUPS } from '../../../db/console/today.queries.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
 import { inStudy, staff } from '../../http/access.js';
 import { Type, text } from '../../http/common.schemas.js';
+import { attachment } from '../../http/conventions/file-names.js';
 import { reply } from '../../http/reply.js';
 import { idOf } from '../inbox/inbox.routes.js';
 import { consolePage } from '../routing/page.js';
@@ -63,7 +65,7 @@ export const todayRoutes = [
       const { items } = await loadToday(tx, filter, FILE_ROWS);
       return reply(200, visitsFile(ui.words, items), {
         'Content-Type': 'text/csv; charset=utf-8',
-        'Content-Disposition': `attachment; filename="visits-${filter.group}.csv"`,
+        'Content-Disposition': attachment(['visits', filter.group], 'csv', nowIso()),
         'Cache-Control': 'no-store',
       });
     },

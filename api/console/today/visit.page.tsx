@@ -11,6 +11,7 @@ import { Typed } from '../html/problem.js';
 import { TranslatedText } from '../html/said.js';
 import { DefinitionList } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import type { Words } from '../words/words.js';
 
 export interface VisitView {
   visit: VisitRecord;
@@ -66,7 +67,7 @@ export function VisitPage({
         </Notice>
       )}
       {answer.refused && <Notice kind="alert">{answer.refused}</Notice>}
-      {(isOver || withdrawn) && <Typed typed={[[one.cancel.reason, answer.given?.reason ?? '']]} />}
+      {(isOver || withdrawn) && <Typed typed={typedIn(answer, one)} />}
       <VisitFacts view={view} />
       {isOver ? (
         <Notice>{one.closed}</Notice>
@@ -85,6 +86,18 @@ export function VisitPage({
     </article>
   );
 }
+
+/** The typed fields of a form that the page does not have any more, by their labels. */
+const typedIn = (
+  { given = {} }: VisitAnswer,
+  { complete, move, cancel }: Words['today']['one'],
+): [string, string][] => [
+  [complete.day, given.done_on ?? ''],
+  [move.target, given.target_date ?? ''],
+  [move.open, given.window_open ?? ''],
+  [move.close, given.window_close ?? ''],
+  [cancel.reason, given.reason ?? ''],
+];
 
 function VisitFacts({ view: { visit, study_code, zone } }: { view: VisitView }) {
   const { words } = useUi();

@@ -11,7 +11,7 @@ import { brokenRule, problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
 import { remindByHand } from '../../notifications/reminder-by-hand.service.js';
 import { requestLink } from '../../portal/portal.service.js';
-import { cancelVisit } from '../../scheduling/visit-states.service.js';
+import { REASON_WIDTH, cancelVisit } from '../../scheduling/visit-states.service.js';
 import { changeVisit, completeVisit, getVisitOrThrow } from '../../scheduling/visits.service.js';
 import { backTo } from '../routing/done.js';
 import { assertFormVersion } from '../routing/form-version.js';
@@ -110,7 +110,11 @@ export const visitPageRoutes = [
       const surroundings = await visitSurroundings(tx, params.visit_id);
       if (!surroundings) throw problem('NOT_FOUND', { detail: 'There is no such visit.' });
       const completed_at = day === '' ? undefined : momentOf(day, surroundings.zone);
-      await completeVisit({ tx, audit, actor, context }, params.visit_id, { ...(completed_at && { completed_at }) });
+      const visit = await completeVisit({ tx, audit, actor, context }, params.visit_id, {
+        ...(completed_at && { completed_at }),
+      });
+      // Somebody completed it meanwhile for another day: what was typed here is not what is recorded.
+      if (day !== '' && dateIn(String(visit.completed_at), surroundings.zone) !== day) throw problem('STALE');
       return redirect(leadsTo(form, params.visit_id, 'complete'));
     },
     again,
@@ -141,6 +145,8 @@ export const visitPageRoutes = [
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const reason = (form.get('reason') ?? '').trim();
       if (reason === '') throw brokenRule('reason', 'REASON_REQUIRED', 'is required');
+      const { status, status_reason } = await getVisitOrThrow(tx, params.visit_id);
+      if (status === 'cancelled' && status_reason !== reason.slice(0, REASON_WIDTH)) throw problem('STALE');
       await cancelVisit({ tx, audit, actor, context }, params.visit_id, reason);
       return redirect(leadsTo(form, params.visit_id, 'cancel'));
     },

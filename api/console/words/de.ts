@@ -235,6 +235,7 @@ export const de: Words = {
     pending: 'Offen',
     expired: 'Abgelaufen',
     expiredWhat: 'Niemand hat rechtzeitig entschieden; das Datum bleibt, wie es war.',
+    hasWithdrawn: 'Die Person zog sich zurück, bevor jemand entschieden hatte.',
     decidedBy: 'Entschieden von',
     decidedAt: 'Entschieden am',
     decidedReason: 'Grund der Entscheidung',

@@ -225,6 +225,7 @@ export const en = {
     pending: 'Waiting',
     expired: 'Expired',
     expiredWhat: 'Nobody decided in time; the date stays as it was.',
+    hasWithdrawn: 'The participant withdrew before anybody had decided.',
     decidedBy: 'Decided by',
     decidedAt: 'Decided on',
     decidedReason: 'Reason of the decision',

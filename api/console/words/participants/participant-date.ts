@@ -25,6 +25,8 @@ export const en = {
     participant: 'The participant',
     workflow: 'The service',
   } as Record<string, string>,
+  /** Why the service ended a request. */
+  ended: { expired: 'Nobody decided in time', withdrawn: 'The participant withdrew' } as Record<string, string>,
   whyTitle: (event: string, date: string) => `Why: ${event}, ${date}`,
   nowTitle: 'What the sources say now',
   policyVersion: (n: number) => `By version ${n} of the study’s policy.`,
@@ -161,6 +163,7 @@ export const de: typeof en = {
     participant: 'Die teilnehmende Person',
     workflow: 'Der Dienst',
   },
+  ended: { expired: 'Niemand entschied rechtzeitig', withdrawn: 'Die Person schied aus' },
   whyTitle: (event, date) => `Warum: ${event}, ${date}`,
   nowTitle: 'Was die Quellen jetzt sagen',
   policyVersion: (n) => `Nach Version ${n} der Regeln der Studie.`,

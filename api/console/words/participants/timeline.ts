@@ -35,6 +35,8 @@ const eligibilities = {
   deferred: 'zurückgestellt',
 };
 const approvals = { requested: 'beantragt', approved: 'freigegeben', denied: 'abgelehnt', expired: 'abgelaufen' };
+/** Why the service ended a request. */
+const ended: Record<string, string> = { expired: 'nicht rechtzeitig entschieden', withdrawn: 'Person ausgeschieden' };
 const sessions = { active: 'begonnen', completed: 'abgeschlossen', expired: 'abgelaufen', abandoned: 'abgebrochen' };
 const messages = {
   pending: 'geplant',
@@ -46,10 +48,16 @@ const messages = {
 const channels = { email: 'E-Mail', sms: 'SMS', push: 'Push-Nachricht' };
 const forms = { entered: 'erfasst', completed: 'abgeschlossen', signed: 'unterschrieben', locked: 'gesperrt' };
 const triggers = {
+  received: 'eingegangen',
+  processing: 'in Arbeit',
+  processed: 'verarbeitet',
+  duplicate: 'schon verarbeitet',
   failed: 'fehlgeschlagen',
   created: 'Person angelegt',
   updated: 'Person geändert',
   unchanged: 'nichts Neues',
+  ignored: 'nicht das Einschlussformular, nicht beachtet',
+  override_required: 'ein anderes Datum, für das ein Ersatz zu beantragen ist',
 };
 
 function anchor(what: string, d: Data): string {
@@ -86,7 +94,9 @@ const titles: Record<TimelineRow['kind'], (what: string, data: Data) => string> 
   randomization: (_what, d) => `Randomisiert in ${own(d.arm)}`,
   form: (what, d) => `Formular „${own(d.form_oid)}“ ${by(forms, what)}`,
   trigger: (what, d) => `Trigger des Formulars „${own(d.instrument)}“: ${by(triggers, d.outcome ?? what)}`,
-  approval: (what, d) => `Ersatz durch ${date(d.new_enrollment_date)} ${by(approvals, what)}${because(d.reason)}`,
+  approval: (what, d) =>
+    `Ersatz durch ${date(d.new_enrollment_date)} ${by(approvals, what)}` +
+    because((d.decided_by_id === null && ended[String(d.reason)]) || d.reason),
   anchor,
   schedule: (what, d) =>
     what === 'superseded'

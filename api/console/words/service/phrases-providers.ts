@@ -26,6 +26,7 @@ export const germanOfProviders: [string, string][] = [
     'no key for push messages to browsers is set (VAPID_PRIVATE_KEY)',
     'für Push-Nachrichten an Browser fehlt der Schlüssel (VAPID_PRIVATE_KEY)',
   ],
+  ['the day of the summary is over', 'der Tag der Übersicht ist vorbei'],
   ['the recipient may not see the study any more', 'wer sie bekommen sollte, hat keinen Zugang zur Studie mehr'],
   ['the caregiver is not active', 'die Betreuungsperson ist nicht aktiv'],
   [
