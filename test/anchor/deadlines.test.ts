@@ -196,9 +196,9 @@ describe('deadlines of an override request, and lost workflows', function () {
     await person.settled();
     await stage.handle(person.id).terminate('lost');
     await person.withdraw();
-    await until(async () => {
-      expect(await stage.sql('select id from outbox where subject = ?', [person.id])).to.deep.equal([]);
-    });
+    await until(async () =>
+      expect(await stage.sql('select id from outbox where subject = ?', [person.id])).to.deep.equal([]),
+    );
     expect(await requeueOverdue(stage.database, 0)).to.be.above(0);
     expect(await expires(person)).to.include({ decision_reason: 'withdrawn', decided_by_id: null });
   });

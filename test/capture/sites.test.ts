@@ -55,7 +55,11 @@ describe('data access group and site', function () {
   });
 
   it('a record that goes to another group is found in Temporal by its new site', async () => {
-    const study = await stage.study();
+    const groups = ['site_north', 'site_south'].map((name) => ({
+      unique_group_name: name,
+      data_access_group_name: name,
+    }));
+    const study = await stage.study({ project: { data_access_groups: groups } });
     const [, south] = await Promise.all(
       ['site_north', 'site_south'].map((site_code) =>
         stage.call<{ id: string }>('POST', `/api/studies/${study.id}/sites`, { site_code }),
@@ -73,7 +77,7 @@ describe('data access group and site', function () {
         const { searchAttributes } = await temporal.client.workflow
           .getHandle(participantAnchorId(participant!.id))
           .describe();
-        expect(searchAttributes.SiteId).to.deep.equal([south!.body.id]);
+        return expect(searchAttributes.SiteId).to.deep.equal([south!.body.id]);
       });
     } finally {
       await temporal.close();
