@@ -84,7 +84,8 @@ export const datasets = {
   visits: {
     from: `scheduled_visits t join participants p on p.id = t.participant_id join studies s on s.id = t.study_id
       left join sites st on st.id = p.site_id
-      left join visit_windows w on w.id = t.visit_window_id left join event_definitions e on e.id = t.event_definition_id
+      left join visit_windows w on w.id = t.visit_window_id
+      left join event_definitions e on e.id = t.event_definition_id
       left join batteries b on b.id = t.battery_id
         left join schedule_versions v on v.id = t.schedule_version_id
       cross join lateral (select coalesce(st.timezone, s.timezone) as zone, ${reportingShift('t')} as shift) z

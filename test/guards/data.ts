@@ -104,8 +104,8 @@ export const dataGuards: readonly Guard[] = [
   shown(
     'the timeline',
     'db/timeline/timeline.queries.ts',
-    "'session', a.status, ${shownSession('a')},",
-    "'session', a.status, a.id,",
+    "${sessionStatus('a')}, ${shownSession('a')},",
+    "${sessionStatus('a')}, a.id,",
   ),
   shown('the participant’s report', 'db/reports/participant.queries.ts', "${shownSession('a')} as id", 'a.id as id'),
   {

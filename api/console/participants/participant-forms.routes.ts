@@ -235,8 +235,8 @@ export const participantForms = [
 ];
 
 /**
- * The beginning of a typed day. The policy makes this day's date of it, and it is shown on this day in the participant's
- * time zone, if the day has begun there.
+ * The beginning of a typed day. The policy makes this day's date of it, and it is shown on this day in the
+ * participant's time zone, if the day has begun there.
  */
 async function beginningOf(tx: Tx, participantId: string, day: string): Promise<string> {
   const { timezone } = await getParticipantOrThrow(tx, participantId);
