@@ -129,14 +129,11 @@ async function decideSessions(
 
 /** A session may be given up and completed after all in one call: the call repeated has nothing new. */
 function noteLater(sessions: readonly OfflineSession[]): void {
-  for (const [i, session] of sessions.entries())
-    if (session.status === 'abandoned' || session.status === 'expired')
-      session.later_hashes = sessions
-        .slice(i + 1)
-        .filter(
-          ({ participant_id, local_id }) => participant_id === session.participant_id && local_id === session.local_id,
-        )
-        .map(({ content_hash }) => content_hash);
+  const keyOf = ({ participant_id, local_id }: OfflineSession, hash: string) =>
+    JSON.stringify([participant_id, local_id, hash]);
+  const last = new Map(sessions.map((session, place) => [keyOf(session, session.content_hash), place]));
+  for (const [place, session] of sessions.entries())
+    session.comes_later = (hash) => (last.get(keyOf(session, hash)) ?? -1) > place;
 }
 
 /** Refused items that were stored beside the server's, after a conflict was resolved for both, are known there. */

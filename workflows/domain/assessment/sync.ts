@@ -42,8 +42,8 @@ export interface OfflineSession {
   sparser_start_hashes: () => readonly string[];
   /** Of the content as an app sends it that does not name its device. */
   unnamed_hash: () => string;
-  /** The content hashes of the same id's items that come later in the call. */
-  later_hashes?: readonly string[];
+  /** Whether an item of the same id and this content comes later in the call. */
+  comes_later?: (hash: string) => boolean;
 }
 export interface SyncParticipant {
   id: string;
@@ -255,7 +255,7 @@ function isEarlierState(session: OfflineSession, known: KnownSession): boolean {
 const isPassedState = (session: OfflineSession, known: KnownSession): boolean =>
   session.status !== 'completed' &&
   startsAlike(session, known) &&
-  session.later_hashes?.includes(known.content_hash ?? '') === true;
+  session.comes_later?.(known.content_hash ?? '') === true;
 
 /** An unfinished session that has ended since, or an abandoned one that was finished after all. */
 const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
@@ -367,7 +367,7 @@ export const sessionContent = (
   session: Omit<
     OfflineSession,
     | 'unknown'
-    | 'later_hashes'
+    | 'comes_later'
     | 'content_hash'
     | 'start_hash'
     | 'former_start_hash'
