@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { startSimulator, type Simulator } from '../capture-simulator/server.js';
-import { usualMs } from '../support/processor-speed.js';
 import { CLASSIC, LONGITUDINAL, TOKENS, callApi, importRow } from './simulator-client.js';
 
 const BASELINE = { record_id: '1001', redcap_event_name: 'baseline_arm_1' };
@@ -319,6 +318,6 @@ describe('The capture simulator: the records API', () => {
     );
     const started = process.cpuUsage();
     expect(await rows({ forms: 'enrollment' })).to.have.length(10_008);
-    expect(usualMs(process.cpuUsage(started).user / 1_000)).to.be.below(10_000);
+    expect(process.cpuUsage(started).user).to.be.below(10_000_000);
   });
 });

@@ -80,7 +80,10 @@ describe('Nothing that one caller sends keeps the API from the others', function
     }
     return { ms, status };
   }
-  /** How long it holds the event loop at once, in the same measure. A request that costs less than that altogether need not be looked at. */
+  /**
+   * How long it holds the event loop at once, in the same measure. A request that costs less than that altogether need
+   * not be looked at.
+   */
   async function hold(send: () => Promise<{ status: number }>): Promise<{ ms: number; status: number }> {
     const before = watched!.usedMs();
     let { status } = await send();

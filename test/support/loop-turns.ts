@@ -45,8 +45,7 @@ const TRIES = 6;
 
 /**
  * The longest turn while `work` goes on, in milliseconds of a usual processor, at the least of some tries; they end with
- * the first that is below `enough`.
- * `again` prepares the next one.
+ * the first that is below `enough`. `again` prepares the next one.
  */
 export async function longestTurn(
   folder: string,
