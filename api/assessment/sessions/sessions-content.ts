@@ -28,12 +28,12 @@ export interface SubmittedTrial {
 export interface RawTrial extends SubmittedTrial {
   task: string;
 }
-export type SubmittedSummaries = Record<string, SentSummary | null>;
+export type SubmittedSummaries = Record<string, SentSummary>;
 /** As sent: null means that the metric was not measured. */
 export type SentSummary = Record<string, number | null>;
-function measured(summary: SentSummary | null): Record<string, number> {
+function measured(summary: SentSummary): Record<string, number> {
   const values: Record<string, number> = {};
-  for (const [metric, value] of Object.entries(summary ?? {})) if (value !== null) values[metric] = value;
+  for (const [metric, value] of Object.entries(summary)) if (value !== null) values[metric] = value;
   return values;
 }
 

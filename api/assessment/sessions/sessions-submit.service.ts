@@ -18,8 +18,7 @@ import { inTurns } from '../../util/in-turns.js';
 export interface SubmissionBody {
   session_id: string;
   module_id?: string | null;
-  /** Null: there are none, as of `raw_trials`. */
-  task_summaries: SubmittedSummaries | null;
+  task_summaries: SubmittedSummaries;
   raw_trials?: RawTrial[] | null;
 }
 export interface Submitted {
@@ -50,7 +49,7 @@ export async function submit(
     throw problem('TOO_LARGE', {
       detail: `raw_trials has ${trials.length} items: at most ${MAX_TRIALS} are accepted in one submission.`,
     });
-  const summaries = input.task_summaries ?? {};
+  const summaries = input.task_summaries;
   refuseEmpty(summaries, trials);
   const { tasks: sent, checksum } = await inTurns(readContent(summaries, trials));
   const modules = await modulesOf(tx, session);
@@ -138,7 +137,7 @@ function inModule(contents: readonly TaskContent[], module_id: string, modules: 
  * EMPTY
  */
 function refuseEmpty(summaries: SubmittedSummaries, trials: readonly RawTrial[]): void {
-  if (trials.length > 0 || Object.values(summaries).some((summary) => Object.keys(summary ?? {}).length > 0)) return;
+  if (trials.length > 0 || Object.values(summaries).some((summary) => Object.keys(summary).length > 0)) return;
   const message = 'task_summaries has no metric, and raw_trials has no trial';
   throw problem('EMPTY', { detail: message, errors: [{ path: 'task_summaries', code: 'EMPTY', message }] });
 }

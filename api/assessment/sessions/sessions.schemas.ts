@@ -152,11 +152,11 @@ export const RawTrial = input('RawTrial', {
 });
 export const TaskSummaries = named(
   'TaskSummaries',
-  Type.Unsafe<Record<string, Record<string, number | null> | null> | null>({
-    type: ['object', 'null'],
+  Type.Unsafe<Record<string, Record<string, number | null>>>({
+    type: 'object',
     maxProperties: 200,
     propertyNames: TaskKey,
-    additionalProperties: nullable(Metrics),
+    additionalProperties: Metrics,
   }),
 );
 export const TaskSummary = Metrics;
