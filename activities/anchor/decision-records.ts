@@ -61,9 +61,23 @@ const entryOf = (decision: AnchorDecision, written: HistoryWrite, decision_hash:
     actor_type: written.actor_type,
     schedule_version_id: written.schedule_version_created_id,
     ...(decision.approver && { approver_user_id: decision.approver }),
+    ...requestIn(decision, written),
     decision_hash,
   },
 });
+
+/** The override request that an entry is about: what was asked for, and why it ended where nobody decided it. */
+function requestIn({ command, approver, denialReason }: AnchorDecision, { event_type }: HistoryWrite) {
+  if (!('override_request_id' in command) || command.override_request_id === undefined) return {};
+  const { override_request_id, new_enrollment_date: requested_value } = command;
+  const ended = event_type === 'OVERRIDE_DENIED' && !approver && { ended_by: denialReason ?? null };
+  return {
+    override_request_id,
+    requested_value,
+    ...('requested_by' in command && { requested_by_id: command.requested_by }),
+    ...ended,
+  };
+}
 
 /** A new schedule without a change of the anchor. */
 const scheduleEntryOf = ({ snapshot, sender }: AnchorDecision, scheduleVersion: string): AuditEntry => ({

@@ -256,7 +256,11 @@ async function update(
       audit.record({
         ...about(origin, row.id),
         action: 'participant_updated',
-        metadata: { ...sourceOf(origin, reading), fields },
+        metadata: {
+          ...sourceOf(origin, reading),
+          fields,
+          ...(changed.site_id !== undefined && { site_id: changed.site_id, site_id_before: row.site_id }),
+        },
       });
     }
     const form = row.erased ? undefined : formAfter(forms.get(row.id), reading, row.id);

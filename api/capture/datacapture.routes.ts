@@ -103,7 +103,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
           { services, actor, context, studyId: params.study_id, strict: query.strict ?? false, assertIfMatch },
           body,
         );
-        return withTag(saved.row, { ...configView(saved.row), ...told(saved.warnings) }, saved.created ? 201 : 200);
+        const { row, warnings, moved, created } = saved;
+        return withTag(row, { ...configView(row), ...told(warnings), ...moved }, created ? 201 : 200);
       },
     }),
     route({
@@ -148,8 +149,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
           strict: query.strict ?? false,
           assertIfMatch,
         };
-        const { row, warnings } = await replaceEventMapping(saving, withDefaults(body.event_battery_mapping));
-        return withTag(row, { status: 'updated', ...told(warnings) });
+        const { row, warnings, moved } = await replaceEventMapping(saving, withDefaults(body.event_battery_mapping));
+        return withTag(row, { status: 'updated', ...told(warnings), ...moved });
       },
     }),
     route({

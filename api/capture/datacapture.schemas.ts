@@ -1,4 +1,16 @@
-import { Instant, Json, Type, Uuid, nullable, oneOf, text, named, input, record } from '../http/common.schemas.js';
+import {
+  Instant,
+  Json,
+  Type,
+  Uuid,
+  earlierOverrides,
+  nullable,
+  oneOf,
+  text,
+  named,
+  input,
+  record,
+} from '../http/common.schemas.js';
 
 const name = Type.String({ minLength: 1, maxLength: 200 });
 const batteryId = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
@@ -113,6 +125,7 @@ export const Config = record('CaptureConfig', {
   webhook_enabled: Type.Boolean(),
   sync_status: oneOf('pending', 'active', 'error'),
   warnings,
+  ...earlierOverrides,
 });
 
 export const StrictQuery = Type.Object({
@@ -130,7 +143,11 @@ export const EventMapping = record('EventMapping', {
   enrollment_instrument: nullable(Type.String()),
   enrollment_event: nullable(Type.String()),
 });
-export const EventMappingUpdated = record('EventMappingUpdated', { status: oneOf('updated'), warnings });
+export const EventMappingUpdated = record('EventMappingUpdated', {
+  status: oneOf('updated'),
+  warnings,
+  ...earlierOverrides,
+});
 
 export const Connected = record('CaptureConnection', {
   status: oneOf('connected'),
@@ -183,4 +200,5 @@ export const SyncEvents = record('CaptureEventsSynced', {
   missing: Type.Array(Type.Object({ datacapture_event: Type.String(), reason: Type.String() }), {
     description: 'events that windows, mapping or open visits name and the capture system does not have',
   }),
+  ...earlierOverrides,
 });

@@ -24,6 +24,8 @@ import type { Dependencies } from '../dependencies.js';
 import { captureDefaults } from './capture-defaults.js';
 import { withPresentEvents } from './capture-events.js';
 import { changedOrigin } from './capture-origin.js';
+import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
+import type { WithEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import { askCapture, askCaptureOrRefuse, askingFor } from './capture-query.service.js';
 import { mergeMappings } from './capture-mapping.service.js';
 import { namesIn, refuseUnknownNames } from './unknown-names.service.js';
@@ -73,44 +75,53 @@ export async function requireConfig(tx: Tx, studyId: string): Promise<Datacaptur
   return (await findConfig(tx, studyId)) ?? Promise.reject(configNotFound());
 }
 
+/** `moved`: whose schedules all move with another mapping since an override had left them. */
+interface Saved {
+  row: DatacaptureConfigRow;
+  warnings: ConfigWarning[];
+  moved: WithEarlierOverrides<object>;
+}
+
 /**
  * Creates a study's configuration or changes it. Mappings are merged, then compared with the capture system's
  * dictionary: unknown names become `warnings`, or refuse the change when `strict`.
  * @throws 400 URL, unknown names; 409 STALE; 422 missing fields, TOKEN_REQUIRED for another server
  */
-export async function saveConfig(
-  saving: Saving,
-  given: ConfigChangeRequest,
-): Promise<{ created: boolean; row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
+export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Promise<Saved & { created: boolean }> {
   const input = withoutBlanks(given);
   if (input.api_url !== undefined) requireOutgoingUrl(saving.services.settings, input.api_url, 'api_url');
   const { change, warnings: notices } = await withPresentEvents(saving, input, secondsOfCheck(saving));
   if (saving.strict) await refuseUnknownNames(saving, change);
-  const { created, row } = await withStudyScope(saving.services.database, saving.studyId, async ({ tx, audit }) => {
-    const stored = await findConfig(tx, saving.studyId, 'for no key update');
-    saving.assertIfMatch(stored && configVersion(stored));
-    const origins = changedOrigin(stored?.api_url, change);
-    const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
-    const values = valuesOf(saving.services, saving.studyId, stored, whole);
-    await requireBatteries(tx, saving.studyId, change, values);
-    // A body without fields changes nothing.
-    const saved = !stored
-      ? await insertConfig(tx, saving.studyId, values)
-      : Object.keys(values).length === 0
-        ? stored
-        : await updateConfig(tx, saving.studyId, values);
-    await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
-    if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, true);
-    if (saved.project_id !== null && saved.project_id !== stored?.project_id)
-      await forgetUnmatched(tx, saved.project_id);
-    return { created: stored === undefined, row: saved };
-  });
+  const { created, row, moved } = await withStudyScope(
+    saving.services.database,
+    saving.studyId,
+    async ({ tx, audit }) => {
+      const stored = await findConfig(tx, saving.studyId, 'for no key update');
+      saving.assertIfMatch(stored && configVersion(stored));
+      const origins = changedOrigin(stored?.api_url, change);
+      const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
+      const values = valuesOf(saving.services, saving.studyId, stored, whole);
+      await requireBatteries(tx, saving.studyId, change, values);
+      // A body without fields changes nothing.
+      const saved = !stored
+        ? await insertConfig(tx, saving.studyId, values)
+        : Object.keys(values).length === 0
+          ? stored
+          : await updateConfig(tx, saving.studyId, values);
+      const replans = await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
+      if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, true);
+      if (saved.project_id !== null && saved.project_id !== stored?.project_id)
+        await forgetUnmatched(tx, saved.project_id);
+      const moved = replans ? await withEarlierOverrides(tx, saving.studyId, {}) : {};
+      return { created: stored === undefined, row: saved, moved };
+    },
+  );
   const toCheck = namesIn(change) || typeof change.project_id === 'string';
-  if (!toCheck) return { created, row, warnings: notices };
+  if (!toCheck) return { created, row, warnings: notices, moved };
   const warnings = [...notices, ...(await checkSavedMapping(saving.services, saving.studyId, secondsOfCheck(saving)))];
   // The check may have found renamed events.
   const now = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
-  return { created, row: now, warnings };
+  return { created, row: now, warnings, moved };
 }
 
 const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
@@ -173,6 +184,7 @@ function valuesOf(
   return values;
 }
 
+/** @returns whether schedules may follow */
 async function recordChange(
   work: { tx: Tx; audit: AuditTrail },
   saving: Saving,
@@ -180,7 +192,7 @@ async function recordChange(
   saved: DatacaptureConfigRow,
   change: ConfigChangeRequest,
   origins: ReturnType<typeof changedOrigin>,
-): Promise<void> {
+): Promise<boolean> {
   const { actor, context, studyId } = saving;
   const secrets = (['api_token', 'webhook_secret'] as const).filter((name) => change[name] !== undefined);
   const { api_token: _token, webhook_secret: _secret, ...shown } = change;
@@ -190,7 +202,7 @@ async function recordChange(
         Object.fromEntries(Object.keys(shown).map((name) => [name, saved[name as keyof DatacaptureConfigRow]])),
       )
     : Object.keys(shown).sort();
-  if (stored && fields.length + secrets.length === 0) return;
+  if (stored && fields.length + secrets.length === 0) return false;
   work.audit.record({
     ...auditActor(actor, context),
     study_id: studyId,
@@ -217,6 +229,7 @@ async function recordChange(
       },
     ]);
   }
+  return kind !== null;
 }
 
 /**
@@ -272,7 +285,7 @@ async function requireBatteries(
 export async function replaceEventMapping(
   saving: Saving,
   mapping: DatacaptureConfigRow['event_battery_mapping'],
-): Promise<{ row: DatacaptureConfigRow; warnings: ConfigWarning[] }> {
+): Promise<Saved> {
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
   // As a merge: entries missing in the new mapping are removed.
   const removed = Object.fromEntries(Object.keys(stored.event_battery_mapping).map((event) => [event, null]));

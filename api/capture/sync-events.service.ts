@@ -10,6 +10,8 @@ import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { Actor } from '../http/access.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { Dependencies } from '../dependencies.js';
+import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
+import type { WithEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import { requireConfig } from './datacapture.service.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -27,7 +29,7 @@ export interface EventSync {
 export async function syncEvents(
   who: { services: Dependencies; actor: Actor; context: RequestContext; studyId: string },
   events: readonly CaptureEvent[],
-): Promise<EventSync> {
+): Promise<WithEarlierOverrides<EventSync>> {
   const { services, actor, context, studyId } = who;
   return withStudyScope(services.database, studyId, async ({ tx, audit }) => {
     const config = (await findConfig(tx, studyId, 'for no key update')) ?? (await requireConfig(tx, studyId));
@@ -98,6 +100,7 @@ export async function syncEvents(
           payload: { kind: 'windows', actor_user_id: actor.id, request_id: context.requestId },
         },
       ]);
+      return withEarlierOverrides(tx, studyId, result);
     }
     return result;
   });

@@ -21,3 +21,22 @@ export function changedFields(before: Record<string, unknown>, change: Record<st
     .filter((name) => change[name] !== undefined && !sameJson(before[name], change[name]))
     .sort();
 }
+
+/**
+ * What those of the changed fields have now, and had before, for an audit record: of fields that say nothing of a
+ * person, as days, sites and settings of a study.
+ */
+export const beforeAndAfter = (
+  before: Record<string, unknown>,
+  change: Record<string, unknown>,
+  changed: readonly string[],
+  told: readonly string[],
+): Record<string, unknown> =>
+  Object.fromEntries(
+    changed
+      .filter((field) => told.includes(field))
+      .flatMap((field) => [
+        [field, change[field]],
+        [`${field}_before`, before[field]],
+      ]),
+  );

@@ -6,7 +6,7 @@ import {
   updateImported,
 } from '../../db/imports/participant-import.queries.js';
 import type { ImportedParticipant } from '../../db/imports/participant-import.queries.js';
-import { auditActor } from '../http/audit-actor.js';
+import { auditActor, beforeAndAfter } from '../http/audit-actor.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { ANCHOR_RELEVANT_FIELDS, announceSourcesChanged } from '../participants/participants.service.js';
 import type { RequestScope } from '../http/state.js';
@@ -59,7 +59,11 @@ export class ImportWriter {
     this.record(
       'participant_changed',
       'participant',
-      plan.changed.map(({ known, changes }) => ({ id: known.id, fields: changes })),
+      plan.changed.map((row) => ({
+        id: row.known.id,
+        fields: row.changes,
+        more: beforeAndAfter({ ...row.known }, { ...this.values(row) }, row.changes, ['site_id']),
+      })),
     );
     const moved = plan.changed.filter(({ changes }) => changes.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)));
     if (this.rules.dry_run) return;
@@ -101,13 +105,13 @@ export class ImportWriter {
   private record(
     action: string,
     resourceType: string,
-    written: readonly { id: string; fields: readonly string[] }[],
+    written: readonly { id: string; fields: readonly string[]; more?: Record<string, unknown> }[],
   ): void {
     const { audit, actor, context } = this.change;
     if (this.rules.dry_run) return;
     audit.recordEach(
       { ...auditActor(actor, context), study_id: this.studyId, action, resource_type: resourceType },
-      written.map(({ id, fields }) => ({ resource_id: id, metadata: { fields } })),
+      written.map(({ id, fields, more }) => ({ resource_id: id, metadata: { fields, ...more } })),
     );
   }
 

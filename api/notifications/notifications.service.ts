@@ -29,7 +29,7 @@ import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { NewDevice, PreviewRequest } from './notifications.schemas.js';
 import type { Dependencies } from '../dependencies.js';
-import { getParticipantOrThrow as existingParticipant } from '../participants/participants.service.js';
+import { getParticipantOrThrow as existingParticipant, lockForShare } from '../participants/participants.service.js';
 import { requireLinkQuota, requireResendQuota } from '../identity/quotas.js';
 import type { RequestScope } from '../http/state.js';
 import { getVisitOrThrow } from '../scheduling/visits.service.js';
@@ -298,9 +298,9 @@ export async function registerDevice(
   if (own && input.participant_id && input.participant_id.toLowerCase() !== actor.id)
     throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
   const participant = own
-    ? { id: actor.id, study_id: actor.study_id, status: actor.status }
+    ? await lockForShare(tx, actor.id)
     : input.participant_id
-      ? await existingParticipant(tx, input.participant_id)
+      ? await lockForShare(tx, input.participant_id)
       : undefined;
   if (participant?.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   requireToken(input, settings);

@@ -3,7 +3,7 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import type { Consent } from '../../db/models/records.js';
 import { consentForUpdate, insertConsent, updateConsent } from '../../db/participants/consents.queries.js';
 import { brokenRule, problem } from '../http/errors.js';
-import { auditActor, changedFields } from '../http/audit-actor.js';
+import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import { getParticipantOrThrow, pastInstant, realInstant, announceSourcesChanged } from './participants.service.js';
 import type { RequestScope } from '../http/state.js';
 
@@ -95,7 +95,7 @@ export async function changeConsent(
       fields,
       status_before: before.status,
       status_after: status,
-      ...(fields.includes('signed_at') && { signed_at_before: before.signed_at, signed_at }),
+      ...beforeAndAfter({ ...before }, change, fields, ['signed_at', 'revoked_at']),
     },
   });
   await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);

@@ -23,7 +23,7 @@ import { siteByCode, siteById, siteInReach } from '../../db/studies/sites.querie
 import type { Actor } from '../http/access.js';
 import { brokenRule, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { auditActor, changedFields } from '../http/audit-actor.js';
+import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import { assertNotErased } from './erasure-guard.js';
 import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
@@ -135,7 +135,7 @@ export async function changeParticipant(
     action: 'participant_changed',
     resource_type: 'participant',
     resource_id: id,
-    metadata: { fields: changed },
+    metadata: { fields: changed, ...beforeAndAfter({ ...before }, { ...change }, changed, ['site_id']) },
   });
   if (changed.includes('site_id'))
     await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: before.study_id, participantId: id });

@@ -9,7 +9,7 @@ import {
 import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/scheduling/event-definitions.queries.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { auditActor, changedFields } from '../http/audit-actor.js';
+import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import type { RequestScope } from '../http/state.js';
 import { requireBattery } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
@@ -50,7 +50,8 @@ export async function changeEventDefinition(
   if (fields.length === 0) return before;
   await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, input));
   const kind = fields.includes('is_baseline') ? 'baseline' : 'events';
-  await noteChange(change, before, 'event_definition_changed', { changeId, more: { fields }, kind });
+  const more = { fields, ...beforeAndAfter({ ...before }, input, fields, fields) };
+  await noteChange(change, before, 'event_definition_changed', { changeId, more, kind });
   return getEventDefinitionOrThrow(tx, id);
 }
 

@@ -9,11 +9,8 @@ import { auditActor } from '../http/audit-actor.js';
 import { assertNotWithdrawn, announceSourcesChanged } from '../participants/participants.service.js';
 import type { RequestScope } from '../http/state.js';
 import { toDoAgain } from './visit-to-do-again.js';
-import { getVisitOrThrow, lockVisitForShare } from './visits.service.js';
+import { getVisitOrThrow, keptReason, lockVisitForShare } from './visits.service.js';
 import type { Tx } from '../../db/client/database.js';
-
-/** A visit keeps as much of a reason; the audit log has all of it. */
-export const REASON_WIDTH = 200;
 
 /**
  * Cancels an open visit; a cancelled one is returned unchanged. It stays cancelled in later schedules. @throws 404, 409
@@ -31,7 +28,7 @@ export async function cancelVisit(
     throw problem('VISIT_CLOSED', { detail: `The visit is ${before.status} and cannot be cancelled.` });
   await updateVisit(tx, id, {
     status: 'cancelled',
-    status_reason: reason.slice(0, REASON_WIDTH),
+    status_reason: keptReason(reason),
     cancelled_by_hand: true,
   });
   audit.record({
@@ -64,7 +61,7 @@ export async function reopenVisit(
     throw problem('VISIT_CLOSED', { detail: 'The visit was replaced by a later schedule and cannot be reopened.' });
   const again = await toDoAgain(tx, before);
   const { status } = again;
-  await updateVisit(tx, id, { ...again, cancelled_by_hand: false, status_reason: reason.slice(0, REASON_WIDTH) });
+  await updateVisit(tx, id, { ...again, cancelled_by_hand: false, status_reason: keptReason(reason) });
   audit.record({
     ...auditActor(actor, context),
     study_id: before.study_id,

@@ -13,7 +13,7 @@ import type { VisitContent, VisitDays } from '../../db/models/records.js';
 import { FIRST_LIVED_DAY, addDays, isDate } from '../../workflows/domain/util/dates.js';
 import { CONTENT, windowIdentity } from '../../workflows/domain/scheduling/schedule.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
-import { auditActor, changedFields } from '../http/audit-actor.js';
+import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import type { Completion, NewVisit, VisitChange } from './schedules.schemas.js';
 import {
   lockForShare,
@@ -93,6 +93,11 @@ async function keyWithin(tx: Tx, participantId: string, windowId: string): Promi
 
 const DAYS = ['target_date', 'window_open', 'window_close'] as const;
 const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status']);
+/** The audit log has them before and after. A visit's name is written by people. */
+const TOLD = [...DAYS, 'status', 'battery_id', 'datacapture_event'];
+
+/** A visit keeps the beginning of a reason, no half of a letter; the audit log has all of it. */
+export const keptReason = (reason: string): string => reason.slice(0, 200).replace(/\p{Surrogate}$/u, '');
 
 /**
  * Corrects or cancels a pending visit, or removes its review mark. @throws 404, 409 PARTICIPANT_WITHDRAWN, VISIT_CLOSED
@@ -122,7 +127,10 @@ export async function changeVisit(
     ...change,
     ...movedFrom(before, input),
     ...changedFrom(before, input),
-    ...(input.status === 'cancelled' && { status_reason: 'cancelled by hand', cancelled_by_hand: true }),
+    ...(input.status === 'cancelled' && {
+      status_reason: reason === undefined ? 'cancelled by hand' : keptReason(reason),
+      cancelled_by_hand: true,
+    }),
   });
   // Another window may reopen the visit, or close it: its status is updated at once, not at the next hour.
   if (input.status === undefined && (fields.includes('window_open') || fields.includes('window_close')))
@@ -137,11 +145,7 @@ export async function changeVisit(
       participant_id: before.participant_id,
       fields,
       ...(reason !== undefined && { reason }),
-      ...(fields.includes('datacapture_event') && {
-        datacapture_event_before: before.datacapture_event,
-        datacapture_event: input.datacapture_event,
-      }),
-      ...(fields.includes('target_date') && { target_date_before: before.target_date, target_date: input.target_date }),
+      ...beforeAndAfter({ ...before }, change, fields, TOLD),
     },
   });
   // Pushes its results to the corrected event.

@@ -10,7 +10,7 @@ import {
 } from '../../db/scheduling/windows.queries.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { auditActor, changedFields } from '../http/audit-actor.js';
+import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
 import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
@@ -82,7 +82,7 @@ export async function changeWindow(
     action: 'visit_window_changed',
     resource_type: 'visit_window',
     resource_id: id,
-    metadata: { fields },
+    metadata: { fields, ...beforeAndAfter({ ...before }, input, fields, fields) },
   });
   await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows', changeId);
   return getWindowOrThrow(tx, id);

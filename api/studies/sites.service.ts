@@ -4,7 +4,7 @@ import type { Site } from '../../db/models/records.js';
 import { insertSite, siteById, updateSite } from '../../db/studies/sites.queries.js';
 import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
-import { auditActor, changedFields } from '../http/audit-actor.js';
+import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import type { WithEarlierOverrides } from './earlier-overrides.service.js';
 import type { RequestScope } from '../http/state.js';
@@ -49,7 +49,7 @@ export async function changeSite(
     action: 'site_changed',
     resource_type: 'site',
     resource_id: id,
-    metadata: { fields },
+    metadata: { fields, ...beforeAndAfter({ ...before }, input, fields, ['site_code', 'timezone', 'status']) },
   });
   if (fields.includes('timezone'))
     await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: before.study_id, siteId: id });

@@ -20,7 +20,7 @@ import { brokenRule, invalid, problem } from '../http/errors.js';
 import { FIRST_LIVED_DAY } from '../../workflows/domain/util/dates.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { mergePatch } from '../http/conventions/merge-patch.js';
-import { auditActor, changedFields } from '../http/audit-actor.js';
+import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import { withEarlierOverrides } from './earlier-overrides.service.js';
 import type { WithEarlierOverrides } from './earlier-overrides.service.js';
 import { acceptPolicy, savePolicy } from './policy.service.js';
@@ -125,6 +125,7 @@ export async function changeStudy(
         ...(keys.length > 0 && { config: keys }),
         ...(given.status && { status: given.status }),
         ...(changed.includes('status') && { status_before: before.status }),
+        ...beforeAndAfter({ ...before }, fields, changed, READ_BY_ANCHORS),
         // Whether who signs and approves proves identity is part of what a signature is worth.
         ...(keys.includes('signatures') && {
           signatures: merged?.signatures ?? null,

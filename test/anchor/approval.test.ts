@@ -296,6 +296,8 @@ describe('overrides that need an approval', function () {
       { what: 'the request to end' },
     );
     expect(decided).to.include({ status: 'denied', decision_reason: 'withdrawn', decided_by_id: null });
+    const [record] = (await study.audit('anchor_override_denied')).filter((r) => r.resource_id === person.id);
+    expect(record!.audit_metadata).to.include({ override_request_id: request, ended_by: 'withdrawn' });
     const late = await person.decide(request, 'approve', approver);
     expect(late.status).to.equal(409);
     expect(await person.anchor()).to.include({ enrollment_date: DAY });

@@ -114,4 +114,32 @@ describe('A change of the plan after an override that left the schedule as it wa
       await study.settled();
     }
   });
+
+  it('so does a mapping of events, as it is changed and as it is replaced', async () => {
+    const own = await stage.study(policy);
+    const battery = await stage.admin.expect(201, 'POST', '/api/batteries', {
+      study_id: own.id,
+      code: 'B',
+      name: 'A battery',
+      modules: [{ task: 'stroop' }],
+    });
+    const config = `/api/datacapture/config/${own.id}`;
+    const nowhere = { api_url: 'http://127.0.0.1:9/api/', api_token: 'A'.repeat(32) };
+    const made = await stage.admin.expect(201, 'PATCH', config, nowhere);
+    expect(made).not.to.have.property('moved_by_earlier_override');
+    const person = await own.person();
+    await person.set(DAY);
+    await own.settled();
+    const event_battery_mapping = { later_arm_1: { battery_id: battery.id, target_day: 60 } };
+    const changes: [date: string, change: () => Promise<Loose>][] = [
+      ['2024-04-10', () => stage.admin.expect(200, 'PATCH', config, { event_battery_mapping })],
+      ['2024-05-10', () => stage.admin.expect(200, 'PUT', `${config}/event-mapping`, { event_battery_mapping: {} })],
+    ];
+    for (const [date, change] of changes) {
+      expect((await person.override(date, undefined, { regenerate_schedule: false })).status).to.equal(200);
+      expect((await change()).moved_by_earlier_override, date).to.equal(1);
+      await until(async () => (await person.versions()).some((v) => v.is_current && v.anchor_date_used === date));
+      await own.settled();
+    }
+  });
 });

@@ -235,6 +235,21 @@ describe('what the anchor service leaves on record', function () {
     expect(await study.chainVerifies()).to.equal(true);
   });
 
+  it('an audit record of an override says which request it is about, what was asked for, by whom, and who decided', async () => {
+    const { items } = await stage.admin.expect(200, 'GET', `${person.path}/anchor-date/override-requests`);
+    const [second, first] = items.map(({ id }) => id);
+    const rows = await stage.sql<{ user_id: string; audit_metadata: Record<string, unknown> }>(
+      `select user_id, audit_metadata from audit_log where study_id = ? and resource_id = ? and action like 'anchor\\_override%' order by seq`,
+      [study.id, person.id],
+    );
+    const of = (name: string) => rows.map(({ audit_metadata }) => audit_metadata[name] ?? null);
+    expect(of('override_request_id')).to.deep.equal([first, first, second, second]);
+    expect(of('requested_value')).to.deep.equal(['2024-03-20', '2024-03-20', '2024-03-05', '2024-03-05']);
+    expect(of('requested_by_id')).to.deep.equal([ids.coordinator, null, ids.coordinator, ids.coordinator]);
+    expect(of('approver_user_id')).to.deep.equal([null, ids.approver, null, ids.approver]);
+    expect(of('ended_by')).to.deep.equal([null, null, null, null]);
+  });
+
   it('a date entered by hand is recorded before what it leads to, each time', async () => {
     const rows = await stage.sql<{ action: string }>(
       `select action from audit_log where study_id = ? and resource_id = ? and (action like 'anchor%' or action = 'manual_date_entered') order by seq`,

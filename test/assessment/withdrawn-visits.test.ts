@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type pg from 'pg';
+import { unique } from '../support/http.js';
 import type { Answer, Loose } from '../support/http.js';
 import { seesEverything } from '../support/everything.js';
 import { enterPortal } from '../support/portal.js';
@@ -147,6 +148,17 @@ describe('Visits of a withdrawn participant', () => {
           says(await meanwhile(() => caller.post('/api/session/start', { participant_id: id, language: 'en' }), id)),
           who,
         ).to.deep.equal(frozen);
+      }
+    });
+
+    it('a device for push messages waits for it and is refused, of staff and of the participant’s own token', async () => {
+      for (const who of ['staff', 'participant'] as const) {
+        const { id } = await site.newParticipant();
+        const caller = who === 'staff' ? site.http : await enterPortal(site.http, id);
+        const device = { platform: 'ios', token: unique('device'), ...(who === 'staff' && { participant_id: id }) };
+        expect(says(await meanwhile(() => caller.post('/api/notifications/register', device), id)), who).to.deep.equal(
+          frozen,
+        );
       }
     });
 

@@ -288,16 +288,14 @@ describe('Importing participants from CSV', () => {
     const result = await imported(http, study.id, `${HEADER}U-1,,BER,en\nU-2,,,\nU-3,,,\n`, '?mode=upsert');
     expect(result).to.include({ success: true, imported_count: 1, updated_count: 1, skipped_count: 1 });
     expect(result.updated_participants[0]).to.deep.include({ row: 2, fields: ['preferred_language', 'site_id'] });
-    expect(await http.expect(200, 'GET', `/api/participants/${known.id}`)).to.include({
-      external_id: 'E-1',
-      site_code: 'BER',
-      preferred_language: 'en',
-    });
+    const after = await http.expect(200, 'GET', `/api/participants/${known.id}`);
+    expect(after).to.include({ external_id: 'E-1', site_code: 'BER', preferred_language: 'en' });
     const { rows } = await database.query(
       `select audit_metadata from audit_log where resource_id = $1 and action = 'participant_changed'`,
       [known.id],
     );
-    expect(rows).to.deep.equal([{ audit_metadata: { fields: ['preferred_language', 'site_id'] } }]);
+    const moved = { site_id: after.site_id, site_id_before: null };
+    expect(rows).to.deep.equal([{ audit_metadata: { fields: ['preferred_language', 'site_id'], ...moved } }]);
   });
 
   it('the failed rows come as a file with the reasons, which can be corrected and sent again', async () => {

@@ -132,8 +132,8 @@ export const stateGuards: readonly Guard[] = [
   {
     refuses: 'a cancellation in the console for another reason than the recorded one',
     file: 'api/console/today/visit.routes.ts',
-    text: `if (status === 'cancelled' && status_reason !== reason.slice(0, REASON_WIDTH)) throw problem('STALE');`,
-    without: `if (status === 'cancelled' && status_reason === '' && REASON_WIDTH === 0) throw problem('STALE');`,
+    text: `if (status === 'cancelled' && status_reason !== keptReason(reason)) throw problem('STALE');`,
+    without: `if (status === 'cancelled' && status_reason === '' && keptReason(reason) !== '') throw problem('STALE');`,
     test: 'test/console/today.test.ts',
     title: SETTLED,
   },
@@ -144,5 +144,13 @@ export const stateGuards: readonly Guard[] = [
     without: `if (dateIn(row.created_at, 'UTC') > dateIn(nowIso(), 'UTC'))`,
     test: 'test/notifications/staff-mails.test.ts',
     title: 'a morning’s summary that waited until another day is not sent: that day’s has its visits',
+  },
+  {
+    refuses: 'a device of who has withdrawn, or was erased, meanwhile',
+    file: 'api/notifications/notifications.service.ts',
+    text: `? await lockForShare(tx, input.participant_id)`,
+    without: `? await existingParticipant(tx, input.participant_id)`,
+    test: 'test/assessment/withdrawn-visits.test.ts',
+    title: 'a device for push messages waits for it and is refused, of staff and of the participant’s own token',
   },
 ];

@@ -11,8 +11,8 @@ import { brokenRule, problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
 import { remindByHand } from '../../notifications/reminder-by-hand.service.js';
 import { requestLink } from '../../portal/portal.service.js';
-import { REASON_WIDTH, cancelVisit } from '../../scheduling/visit-states.service.js';
-import { changeVisit, completeVisit, getVisitOrThrow } from '../../scheduling/visits.service.js';
+import { cancelVisit } from '../../scheduling/visit-states.service.js';
+import { changeVisit, completeVisit, getVisitOrThrow, keptReason } from '../../scheduling/visits.service.js';
 import { backTo } from '../routing/done.js';
 import { assertFormVersion } from '../routing/form-version.js';
 import { consoleForm, consolePage } from '../routing/page.js';
@@ -146,7 +146,7 @@ export const visitPageRoutes = [
       const reason = (form.get('reason') ?? '').trim();
       if (reason === '') throw brokenRule('reason', 'REASON_REQUIRED', 'is required');
       const { status, status_reason } = await getVisitOrThrow(tx, params.visit_id);
-      if (status === 'cancelled' && status_reason !== reason.slice(0, REASON_WIDTH)) throw problem('STALE');
+      if (status === 'cancelled' && status_reason !== keptReason(reason)) throw problem('STALE');
       await cancelVisit({ tx, audit, actor, context }, params.visit_id, reason);
       return redirect(leadsTo(form, params.visit_id, 'cancel'));
     },
