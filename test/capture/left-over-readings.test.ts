@@ -142,7 +142,7 @@ describe('what a reading could not take of a record that does not change any mor
     expect((await polled(temporal, study, 2)).changed_since).to.be.a('string');
   });
 
-  it('what was refused for want of permission is read once another trigger shows that the new token works', async () => {
+  it('what was refused for want of permission is read once a trigger shows that the new token works', async () => {
     const study = await stage.study({ config: { poll_interval_minutes: 0 } });
     await study.configure({ api_token: 'F'.repeat(32) });
     await study.enroll('refused', { enrolled: '2026-01-15' });

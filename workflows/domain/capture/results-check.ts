@@ -43,8 +43,8 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
       'data_field_mapping',
       event === CLASSIC
         ? LAST_STAY
-        : `Several visits (${codes.join(', ')}) deliver the same results to the event "${event}": those of one visit are ` +
-            `taken, and no others. Give each an event of its own.`,
+        : `Several visits (${codes.join(', ')}) deliver the same results to the event "${event}": those of one visit ` +
+            `are taken, and no others. Give each an event of its own.`,
     );
   return warnings;
 }
