@@ -3,6 +3,7 @@ import { findConfig, noteConnection, updateConfig } from '../../db/capture/datac
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { takeAsker } from '../../db/capture/capture-questions.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
+import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { tasksOfBatteries } from '../../db/assessment/battery-tasks.queries.js';
 import type { AuditEntry } from '../../db/audit/audit.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
@@ -145,6 +146,7 @@ async function storeTest(deps: CaptureDeps, question: Test, connection: Connecti
       sync_status: 'active',
       sync_error_message: null,
     });
+    await forgetUnmatched(tx, connection.project_id);
     await retryForbidden(tx, question.study_id, false);
     audit.record(await tested(tx, question, 'connected'));
   });

@@ -73,7 +73,7 @@ export class Sites {
     this.sites ??= await sitesOf(this.work.tx, this.study.id);
     const named = this.sites.find((site) => site.site_code === code);
     if (named) return foundAt(named);
-    const [found, ...others] = group === null ? [] : sitesOfGroup(this.sites, group);
+    const [found, ...others] = code !== undefined ? [] : sitesOfGroup(this.sites, group!);
     if (found && others.length > 0) return { notice: ambiguous(group!, [found, ...others]) };
     if (found) return foundAt(found);
     const wanted = code ?? group!;

@@ -14,6 +14,8 @@ export interface Saving {
   context: RequestContext;
   studyId: string;
   strict: boolean;
+  /** The change has the event mapping as a whole: what was added to it meanwhile goes, too. */
+  replacesEvents?: boolean;
   assertIfMatch: (record: Record<string, unknown> | undefined) => void;
 }
 

@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import { breakerOf } from '../../db/capture/breakers.queries.js';
+import { breakerOf, forgetOutage } from '../../db/capture/breakers.queries.js';
 import {
   findConfig,
   insertConfig,
@@ -11,7 +11,7 @@ import {
   webhookSecretPlace,
 } from '../../db/capture/datacapture-configs.queries.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { retryForbidden } from '../../db/capture/push-requests.queries.js';
+import { requeueWaitingPushes, retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { Problem, problem, problemOf } from '../http/errors.js';
@@ -28,7 +28,7 @@ import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import type { WithEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import { askCapture, askCaptureOrRefuse, askingFor } from './capture-query.service.js';
 import { mergeMappings } from './capture-mapping.service.js';
-import { namesIn, refuseUnknownNames } from './unknown-names.service.js';
+import { hasNames, namesIn, refuseUnknownNames } from './unknown-names.service.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
 import { withoutBlanks } from './config-change.js';
 import type { ConfigChangeRequest, Saving, ConfigWarning } from './config-change.js';
@@ -99,7 +99,9 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
       const stored = await findConfig(tx, saving.studyId, 'for no key update');
       saving.assertIfMatch(stored && configVersion(stored));
       const origins = changedOrigin(stored?.api_url, change);
-      const whole = stored ? change : { ...(await captureDefaults(tx, saving.studyId)), ...change };
+      const whole = stored
+        ? { ...change, ...(saving.replacesEvents && { event_battery_mapping: replacing(stored, change) }) }
+        : { ...(await captureDefaults(tx, saving.studyId)), ...change };
       const values = valuesOf(saving.services, saving.studyId, stored, whole);
       await requireBatteries(tx, saving.studyId, change, values);
       // A body without fields changes nothing.
@@ -110,19 +112,28 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
           : await updateConfig(tx, saving.studyId, values);
       const replans = await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
       if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, true);
+      if (stored && connects(stored, change)) {
+        await forgetOutage(tx, saving.studyId);
+        await requeueWaitingPushes(tx, saving.studyId);
+      }
       if (saved.project_id !== null && saved.project_id !== stored?.project_id)
         await forgetUnmatched(tx, saved.project_id);
       const moved = replans ? await withEarlierOverrides(tx, saving.studyId, {}) : {};
       return { created: stored === undefined, row: saved, moved };
     },
   );
-  const toCheck = namesIn(change) || typeof change.project_id === 'string';
+  const isConnected = change.api_url !== undefined || change.api_token !== undefined;
+  const toCheck = namesIn(change) || typeof change.project_id === 'string' || (isConnected && hasNames(row));
   if (!toCheck) return { created, row, warnings: notices, moved };
   const warnings = [...notices, ...(await checkSavedMapping(saving.services, saving.studyId, secondsOfCheck(saving)))];
   // The check may have found renamed events.
   const now = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
   return { created, row: now, warnings, moved };
 }
+
+/** Whether a change leads to another capture system, or to the same one with another token. */
+const connects = (stored: DatacaptureConfigRow, { api_url: url, api_token: token }: ConfigChangeRequest): boolean =>
+  token !== undefined || (url !== undefined && url !== stored.api_url);
 
 const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
 
@@ -177,7 +188,7 @@ function valuesOf(
       Object.entries(stored.known_events).map(([id, event]) => [`before:${id}`, event]),
     );
   // The new connection is untested.
-  if (stored && (api_token !== undefined || (change.api_url !== undefined && change.api_url !== stored.api_url))) {
+  if (stored && connects(stored, change)) {
     values.sync_status = 'pending';
     values.sync_error_message = null;
   }
@@ -287,10 +298,17 @@ export async function replaceEventMapping(
   mapping: DatacaptureConfigRow['event_battery_mapping'],
 ): Promise<Saved> {
   const stored = await readInScope(saving.services.database, saving.studyId, (tx) => requireConfig(tx, saving.studyId));
-  // As a merge: entries missing in the new mapping are removed.
-  const removed = Object.fromEntries(Object.keys(stored.event_battery_mapping).map((event) => [event, null]));
-  return saveConfig(saving, { event_battery_mapping: { ...removed, ...mapping } });
+  return saveConfig(
+    { ...saving, replacesEvents: true },
+    { event_battery_mapping: replacing(stored, { event_battery_mapping: mapping }) },
+  );
 }
+
+/** A new event mapping as a merge: entries of the stored one that it does not have are removed. */
+const replacing = (
+  { event_battery_mapping: stored }: DatacaptureConfigRow,
+  { event_battery_mapping: mapping = {} }: Pick<ConfigChangeRequest, 'event_battery_mapping'>,
+) => ({ ...Object.fromEntries(Object.keys(stored).map((event) => [event, null])), ...mapping });
 
 /** The status of the capture-system integration. */
 export async function captureStatus(tx: Tx, studyId: string) {

@@ -1,4 +1,5 @@
 import { findConfig } from '../../db/capture/datacapture-configs.queries.js';
+import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
 import { problemOf } from '../http/errors.js';
 import { MAPPING_FIELDS } from './capture-defaults.js';
@@ -9,6 +10,10 @@ import type { ConfigChangeRequest, ConfigWarning, Saving } from './config-change
 /** Whether a change contains mappings. */
 export const namesIn = (change: ConfigChangeRequest): boolean =>
   MAPPING_FIELDS.some((name) => change[name] !== undefined);
+
+/** Whether a configuration names anything that another connection may not have. */
+export const hasNames = (config: DatacaptureConfigRow): boolean =>
+  config.project_id !== null || MAPPING_FIELDS.some((name) => Object.keys(config[name] ?? {}).length > 0);
 
 type Asked = Pick<Saving, 'services' | 'studyId'>;
 

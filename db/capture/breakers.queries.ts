@@ -97,6 +97,9 @@ export async function acquirePermit(tx: Tx, passage: BreakerPermit, probeSeconds
   return null;
 }
 
+/** The configuration leads to another capture system, or has another token: the former one's outage does not apply. */
+export const forgetOutage = (tx: Tx, studyId: string) => change(tx, studyId, { ...CLOSED });
+
 /** Whether the breaker is closed. Locks it: its state stays until the transaction ends. */
 export async function isClosed(tx: Tx, passage: BreakerPermit): Promise<boolean> {
   return (await lock(tx, passage)).state === 'closed';

@@ -205,9 +205,9 @@ export function exportFieldNames({ design }: CaptureProject, params: Params): An
   const rows: Table = [];
   for (const form of design.instruments) {
     for (const field of design.fields) {
-      // Descriptive text and files have no value that an export could hold in a cell.
-      if (field.form_name !== form.name || field.field_type === 'file' || (asked && field.field_name !== asked))
-        continue;
+      // The names are of fields that an import takes: none of files, texts of the form and calculations is listed.
+      const isListed = !['calc', 'file', 'descriptive'].includes(field.field_type);
+      if (!isListed || field.form_name !== form.name || (asked && field.field_name !== asked)) continue;
       for (const { column, code } of columnsOf(field))
         rows.push({ original_field_name: field.field_name, choice_value: code ?? '', export_field_name: column });
     }

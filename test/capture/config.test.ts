@@ -196,6 +196,22 @@ describe('capture-system configuration', function () {
     ).to.equal(422);
   });
 
+  it('of two event mappings that are put at once, one is what stays, as a whole', async () => {
+    const study = await stage.study({ config: { event_battery_mapping: {} } });
+    const mappings = [
+      study.mapped({ baseline_arm_1: { target_day: 1 } }),
+      study.mapped({ month_3_arm_1: { target_day: 80 } }),
+    ];
+    const replies = await Promise.all(
+      mappings.map((event_battery_mapping) =>
+        stage.call('PUT', path(study, '/event-mapping'), { event_battery_mapping }),
+      ),
+    );
+    expect(replies.map(({ status }) => status)).to.deep.equal([200, 200]);
+    const { body } = await stage.call<{ event_battery_mapping: object }>('GET', path(study, '/event-mapping'));
+    expect(Object.keys(body.event_battery_mapping)).to.have.length(1);
+  });
+
   it('refuses a battery that the study does not have, by path, on every save', async () => {
     const [study, other] = [await stage.study(), await stage.study()];
     const before = (await stage.call('GET', path(study))).body['event_battery_mapping'];

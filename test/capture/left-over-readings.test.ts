@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { temporalOf } from '../support/temporal.js';
 import type { TemporalAccess } from '../support/temporal.js';
+import { until } from '../support/until.js';
 import { polled } from './polling.js';
 import { Stage, synced } from './support.js';
 import type { CaptureStudy } from './support.js';
@@ -139,5 +140,18 @@ describe('what a reading could not take of a record that does not change any mor
     expect((await study.configure({ api_token: study.token })).status).to.equal(200);
     expect((await polled(temporal, study, 1)).changed_since).to.equal(null);
     expect((await polled(temporal, study, 2)).changed_since).to.be.a('string');
+  });
+
+  it('what was refused for want of permission is read once a trigger shows that the new token works', async () => {
+    const study = await stage.study({ config: { poll_interval_minutes: 0 } });
+    await study.configure({ api_token: 'F'.repeat(32) });
+    await study.enroll('refused', { enrolled: '2026-01-15' });
+    expect((await study.settled(1))[0]!.error).to.match(/^rejected: .*403/);
+    await study.configure({ api_token: study.token });
+    await study.enroll('next', { enrolled: '2026-01-15' });
+    await until(async () => (await study.events()).every(({ status }) => status === 'processed'), {
+      what: 'both to be read',
+    });
+    expect((await study.participants()).map((p) => p.external_id).sort()).to.deep.equal(['next', 'refused']);
   });
 });

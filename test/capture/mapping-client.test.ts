@@ -69,6 +69,14 @@ describe('capture client: nothing that the capture system says is trusted', func
       true,
       /web page \(404\)/,
     ],
+    [
+      'a 404 in plain words, as of a proxy with nothing behind it',
+      (_q, r) => r.writeHead(404, { 'content-type': 'text/plain' }).end('404 page not found\n'),
+      'invalid_response',
+      true,
+      /\(404\)/,
+    ],
+    ['a 404 in JSON', json('{"error":"No such thing"}', 404), 'rejected', false, /No such thing/],
     ['a refusal in JSON', json('{"error":"The value is not valid"}', 400), 'rejected', false, /not valid/],
     [
       'a refusal in JSON that calls itself a page',

@@ -7,6 +7,16 @@ interface Warnings {
   warnings?: { code: string; path: string; message: string }[];
 }
 
+const WITHOUT_LANGUAGE = [
+  'field_name,form_name,field_type,field_label,select_choices_or_calculations,text_validation_type_or_show_slider_number',
+  'subject_id,enroll,text,Subject,,',
+  'enrolled,enroll,text,Enrolled,,date_ymd',
+  'mail,enroll,text,Mail,,',
+  'dob,enroll,text,Born,,date_ymd',
+  'arms,enroll,checkbox,Arm,"a, A | b, B",',
+  'rt_mean,cognition,text,Mean,,number_1dp',
+].join('\n');
+
 describe('the id of the capture system’s project', function () {
   let stage: Stage;
   before(async function () {
@@ -73,6 +83,27 @@ describe('the id of the capture system’s project', function () {
       'PROJECT_ID_DIFFERS',
     ]);
     expect((await stage.call('GET', `/api/datacapture/config/${study.id}`)).body['project_id']).to.equal(other);
+  });
+
+  it('and the names of a mapping are compared as well where another token may belong to another project', async () => {
+    const [study, other] = [await stage.study(), await stage.study({ dictionary: WITHOUT_LANGUAGE, connect: false })];
+    const told = async (change: Record<string, unknown>) =>
+      ((await study.configure(change)).body as unknown as Warnings).warnings?.map(({ code }) => code) ?? [];
+    expect(await told({ api_token: other.token })).to.deep.equal(['PROJECT_ID_DIFFERS', 'UNKNOWN_FIELD']);
+    expect(await told({ webhook_enabled: true })).to.deep.equal([]);
+    expect(await told({ api_token: study.token })).to.deep.equal([]);
+  });
+
+  it('of triggers that came before the connection was tested is no stranger’s once it is known by that', async () => {
+    const study = await stage.study({ connect: false });
+    expect((await study.trigger({ record: 'early' })).status).to.equal(200);
+    const listed = async () =>
+      (
+        await stage.call<{ items: { project_id: string }[] }>('GET', '/api/datacapture/unmatched-triggers?limit=500')
+      ).body.items.filter(({ project_id }) => project_id === study.projectId);
+    expect(await listed()).to.have.length(1);
+    await study.connect();
+    expect(await listed()).to.deep.equal([]);
   });
 
   it('of triggers that no study claims is listed for admins, with how many and when, until a study claims them', async () => {

@@ -38,6 +38,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     ['http_error', { status: 503 }],
     ['invalid_response', { html: true }],
     ['invalid_response', { html: true, status: 404 }],
+    ['invalid_response', { status: 404, body: '404 page not found\n', content_type: 'text/plain' }],
     ['connection_error', { drop: 'before' as const }],
     ['invalid_response', { html: true, after_write: true }],
     ['connection_error', { drop: 'after' as const }],
@@ -211,6 +212,26 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
       await study.push(stuck.session);
       await study.synced(stuck.session);
     });
+
+    for (const [what, change] of [
+      ['address', () => ({ api_url: `${stage.simulator.apiUrl}?moved=again` })],
+      ['token', (to: PushStudy) => ({ api_token: to.token })],
+    ] as const)
+      it(`what waits is tried at once when another ${what} is saved, and the status has the outage no more`, async () => {
+        const study = await stage.study();
+        study.fault({ status: 503 });
+        const { session } = await study.ended();
+        const anHour = `update datacapture_breakers set next_attempt_at = now() + interval '1 hour'
+          where study_id = ? and state = 'open' returning 1`;
+        await until(async () => (await rows(anHour, [study.id])).length === 1, { what: 'the breaker to open' });
+        const isLong = ({ at, next_attempt_at: next }: AttemptView) =>
+          next !== null && Date.parse(next) - Date.parse(at) > 1_800_000;
+        await study.attempt(session, isLong, 'the push to wait for an hour');
+        study.fault();
+        await study.configure(change(study));
+        expect((await study.status()).breaker).to.include({ state: 'closed', last_error: null });
+        await study.synced(session);
+      });
   });
 
   it('a waiting push is tried at once when somebody asks', async () => {

@@ -69,4 +69,10 @@ describe('the message of a failed push', function () {
       'The capture system refused (403): No rights for ….',
     );
   });
+
+  it('is kept without control characters, which the database does not take', async () => {
+    expect(await refused('R 1', 'span', 400, 'bytes\u0000\u001b of a page')).to.equal(
+      'The capture system refused (400): bytes of a page',
+    );
+  });
 });

@@ -8,7 +8,10 @@ const DICTIONARY = [
   'enrolled,enroll,text,Enrolled,,date_ymd',
   'scan,enroll,file,Scan,,',
   'arms,enroll,checkbox,Arm,"a, A | B-1, B",',
+  'sure,enroll,yesno,Sure,,',
+  'at,enroll,text,At,,time',
   'rt_mean,cognition,text,Mean,,number',
+  'grade,cognition,radio,Grade,"a, A | b, B",',
   'total,cognition,calc,Total,1,',
   'tested_on,cognition,text,Day,,date_ymd',
   'upload,cognition,file,File,,',
@@ -38,6 +41,11 @@ const TABLE: [string, Record<string, unknown>, string][] = [
   ],
   ['a file', stroop('cognition', 'upload'), 'FIELD_TAKES_NO_RESULT data_field_mapping.stroop.fields.mean_rt'],
   ['a date', stroop('cognition', 'tested_on'), 'FIELD_TAKES_NO_RESULT data_field_mapping.stroop.fields.mean_rt'],
+  [
+    'a choice of letters',
+    stroop('cognition', 'grade'),
+    'FIELD_TAKES_NO_RESULT data_field_mapping.stroop.fields.mean_rt',
+  ],
   ['the record id', stroop('enroll', 'subject_id'), 'RECORD_ID_FIELD data_field_mapping.stroop.fields.mean_rt'],
   [
     'an instrument that repeats',
@@ -82,6 +90,16 @@ const TABLE: [string, Record<string, unknown>, string][] = [
     'a participant’s field from a form that the enrollment event does not have',
     { participant_field_mapping: { phone: 'late' } },
     'INSTRUMENT_NOT_DESIGNATED participant_field_mapping.phone',
+  ],
+  [
+    'an enrollment date from a time',
+    { participant_field_mapping: { enrollment_date: 'at' } },
+    'FIELD_HAS_NO_DATE participant_field_mapping.enrollment_date',
+  ],
+  [
+    'a date of birth from a yes or no',
+    { participant_field_mapping: { date_of_birth: 'sure' } },
+    'FIELD_HAS_NO_DATE participant_field_mapping.date_of_birth',
   ],
   [
     'a participant’s field from a form that repeats',
@@ -161,6 +179,26 @@ describe('a mapping that no push or reading can satisfy', function () {
     const strict = await study.configure(stroop('cognition', 'rt_mean'), '?strict=true');
     expect([strict.status, told(strict, 'errors')]).to.deep.equal([400, ['SAME_FIELDS data_field_mapping']]);
     expect(JSON.stringify(strict.body)).to.contain('(W1, W3)').and.contain('baseline_arm_1');
+  });
+
+  it('so it is where the windows of a project without events deliver the same results', async () => {
+    const study = await stage.study({
+      project: { arms: [], events: [] },
+      config: { enrollment_event: null, event_battery_mapping: {} },
+    });
+    const window = async (code: string, datacapture_event: string | null) => {
+      const days = { target_day: 30, window_before: 1, window_after: 1 };
+      const body = { study_id: study.id, code, name: code, battery_id: study.battery, datacapture_event, ...days };
+      expect((await stage.call('POST', '/api/schedules/windows', body)).status).to.equal(201);
+    };
+    const strict = () => study.configure(stroop('cognition', 'rt_mean'), '?strict=true');
+    await window('W1', 'first');
+    await window('W2', null);
+    const one = await strict();
+    expect([one.status, told(one, 'warnings')]).to.deep.equal([200, []]);
+    await window('W3', 'third');
+    const two = await strict();
+    expect([two.status, told(two, 'errors')]).to.deep.equal([400, ['SAME_FIELDS data_field_mapping']]);
   });
 
   it('is nothing that fits: a strict save takes it', async () => {

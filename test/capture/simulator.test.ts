@@ -52,6 +52,15 @@ describe('The capture simulator: the records API', () => {
     });
   });
 
+  it('lists the names of fields that an import takes: no calculation, no text of the form', async () => {
+    const listed = JSON.parse((await call({ content: 'exportFieldNames', format: 'json' })).text) as {
+      export_field_name: string;
+    }[];
+    const names = listed.map(({ export_field_name }) => export_field_name);
+    expect(names).to.include.members(['dob', 'conditions___1', 'enrollment_complete']);
+    expect(names).not.to.include('age').and.not.to.include('about');
+  });
+
   it('has repeats as rows with a number, and labels where asked', async () => {
     const repeats = await rows({ records: '1001', fields: 'record_id', forms: 'adverse_events' });
     expect(

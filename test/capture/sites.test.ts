@@ -150,6 +150,33 @@ describe('data access group and site', function () {
     expect(await seen(other.body.id)).to.deep.equal({ triggers: [], sites: ['site_south'], synced: 0 });
   });
 
+  it('a mapped site code that the study does not have is no reason to take the site of the group', async () => {
+    const config = { participant_field_mapping: { enrollment_date: 'enrolled', site_code: 'code' } };
+    const [without, made] = [
+      await stage.study({ config }),
+      await stage.study({ config: { ...config, create_missing_sites: true } }),
+    ];
+    for (const study of [without, made]) {
+      await stage.call('POST', `/api/studies/${study.id}/sites`, { site_code: 'site_north' });
+      await study.enroll('s', { enrolled: '2026-01-15', code: 'B-7' }, { data_access_group: 'site_north' });
+      await study.enroll('t', { enrolled: '2026-01-15' }, { data_access_group: 'site_north' });
+      await study.settled(2);
+    }
+    const ofRecord = (all: { record: string; warnings: { code: string }[] }[], record: string) =>
+      all.find((event) => event.record === record)!.warnings.map(({ code }) => code);
+    expect(ofRecord(await without.events(), 's')).to.deep.equal(['UNKNOWN_SITE']);
+    expect(ofRecord(await without.events(), 't')).to.deep.equal([]);
+    const placed = async (study: CaptureStudy) => {
+      const codes = new Map((await sites(study)).map(({ id, site_code }) => [id, site_code]));
+      const people = await study.participants();
+      return Object.fromEntries(
+        people.map(({ external_id, site_id }) => [external_id, codes.get(site_id ?? '') ?? null]),
+      );
+    };
+    expect(await placed(without)).to.deep.equal({ s: null, t: 'site_north' });
+    expect(await placed(made)).to.deep.equal({ s: 'B-7', t: 'site_north' });
+  });
+
   it('a mapped site code that the study does not have is treated alike', async () => {
     const config = { participant_field_mapping: { enrollment_date: 'enrolled', site_code: 'code' } };
     const [without, made] = [

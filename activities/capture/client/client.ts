@@ -161,8 +161,10 @@ export class CaptureClient {
     const later = this.limitOf(answer, parsed);
     if (later) throw later;
     if (status >= 500) throw new CaptureFailure('http_error', `The capture system answered ${status}.`);
-    // It refuses in JSON: a page is of a web server or proxy in front of it, which is being updated.
-    if (status >= 400 && ![401, 403, TOO_MANY].includes(status) && isPage(answer))
+    // It refuses in JSON: a page is of a web server or proxy in front of it, which is being updated. So is a 404 in a
+    // word, as proxies say that nothing is behind them.
+    const isProxy = isPage(answer) || (status === 404 && parsed === undefined);
+    if (status >= 400 && ![401, 403, TOO_MANY].includes(status) && isProxy)
       throw new CaptureFailure(
         'invalid_response',
         `The capture system answered with a web page (${status}): maintenance, or api_url is wrong.`,
@@ -222,11 +224,12 @@ export class CaptureClient {
   }
 
   private clean(text: string): string {
+    // The database takes no NUL.
     return text
       .replaceAll(this.access.token, '…')
       .replace(/\b[0-9A-Fa-f]{32,}\b/g, '…')
       .replace(/<[^>]*>/g, ' ')
-      .replace(/\s+/g, ' ')
+      .replace(/[\s\p{Cc}]+/gu, ' ')
       .trim();
   }
 }

@@ -1,6 +1,7 @@
 import { policyStatement, recordHasParticipant } from '../../../db/capture/captured-participants.queries.js';
 import type { PolicyOf } from '../../../db/capture/captured-participants.queries.js';
 import { noteConnection } from '../../../db/capture/datacapture-configs.queries.js';
+import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { readAgain, storeReading } from '../../../db/capture/datacapture-records.queries.js';
 import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
 import { earlierTrigger, endWebhookEvent, noteProgress } from '../../../db/capture/webhook-events.queries.js';
@@ -48,8 +49,7 @@ export async function writeRecord(
 ): Promise<CompletedTrigger | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, record, enrollment, asked, missing } = material;
-  if (config.sync_status === 'error' && (await noteConnection(tx, event.study_id, null)))
-    await retryForbidden(tx, event.study_id, false);
+  if (await provesAccess(tx, config)) await retryForbidden(tx, event.study_id, false);
   if (!enrollment) return ignoreTrigger(tx, event);
   const [[policy], [earlier], participants] = rows as [PolicyOf[], { id: string }[], unknown[]];
   const rules = {
@@ -98,6 +98,10 @@ export async function writeRecord(
   if (isUnsettled(result.notices)) await readAgain(tx, event.study_id, [event.record]);
   return decideHere(work, event, result);
 }
+
+/** Whether a reading shows that there is access (again): after a fault, or by a token that nobody has tested. */
+const provesAccess = async (tx: Tx, { study_id, sync_status }: DatacaptureConfigRow): Promise<boolean> =>
+  sync_status === 'pending' || (sync_status === 'error' && (await noteConnection(tx, study_id, null)));
 
 /**
  * The decision within this transaction: for a participant that it creates, whose workflow does not run yet, and if

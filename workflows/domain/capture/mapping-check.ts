@@ -1,9 +1,9 @@
 import { enrollmentEvents } from './enrollment.js';
-import { participantFields } from './participant.js';
-import { checkResults } from './results-check.js';
+import { isDateField, participantFields } from './participant.js';
+import { checkResults, LAST_STAY } from './results-check.js';
 import { surveyTime } from './record.js';
 import { formOf, hasField } from './mapping-dictionary.js';
-import type { Dictionary, MappingFields, MappingWarning } from './mapping-dictionary.js';
+import type { Dictionary, ListedField, MappingFields, MappingWarning } from './mapping-dictionary.js';
 
 /** Field types without a value in an export. */
 const NO_TEXT = new Set(['file', 'descriptive']);
@@ -60,16 +60,13 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
         path,
         `The field "${target}" holds a file or a text of the form: no value comes of it.`,
       );
+    if (isDateField(name) && dictionary.fields.some((each) => each.field_name === target && holdsNoDate(each)))
+      warn('FIELD_HAS_NO_DATE', path, `The field "${target}" never holds a date: no ${name} comes of it.`);
   }
   for (const name of Object.keys(mapping.event_battery_mapping ?? {})) event(name, `event_battery_mapping.${name}`);
   const visits = Object.keys(mapping.event_battery_mapping ?? {});
   if (!dictionary.longitudinal && visits.length > 1 && Object.keys(mapping.data_field_mapping ?? {}).length > 0) {
-    warn(
-      'SAME_FIELDS',
-      'event_battery_mapping',
-      'The project has no events: the results of several visits are written to the same fields of the record, ' +
-        'and the last ones stay.',
-    );
+    warn('SAME_FIELDS', 'event_battery_mapping', LAST_STAY);
   }
   for (const [task, target] of Object.entries(mapping.data_field_mapping ?? {})) {
     const path = `data_field_mapping.${task}`;
@@ -78,6 +75,11 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
   }
   return [...warnings, ...checkResults(mapping, dictionary)];
 }
+
+/** A date is no choice of a person, and no entry that is validated as something else. A number may be a year. */
+const holdsNoDate = ({ field_type: type, validation = '' }: ListedField): boolean =>
+  ['yesno', 'truefalse', 'slider'].includes(type) ||
+  (type === 'text' && /^(time|email|phone|zipcode|postalcode|ssn|alpha_only)/.test(validation));
 
 /** Whether a field is the time of the enrollment form's survey, which no dictionary lists. */
 const isSurveyTime = (

@@ -76,7 +76,7 @@ export const unclearBoxes = (record: RecordValues): string[] => [
   ),
 ];
 
-const isDateField = (name: ParticipantField): boolean => name === 'enrollment_date' || name === 'date_of_birth';
+export const isDateField = (name: string): boolean => name === 'enrollment_date' || name === 'date_of_birth';
 
 /**
  * Maps a record to participant fields: the day of a date and time is used, invalid dates are dropped, empty values are

@@ -75,13 +75,17 @@ export function takesNoNumber({
   field_type: type,
   validation,
   annotation,
-}: Pick<DictionaryField, 'field_name' | 'field_type' | 'validation' | 'annotation'>): string | undefined {
+  choices = '',
+}: Pick<DictionaryField, 'field_name' | 'field_type' | 'validation' | 'annotation'> &
+  Partial<Pick<DictionaryField, 'choices'>>): string | undefined {
   if (type === 'text' && isComputed({ field_type: type, ...(annotation !== undefined && { annotation }) }))
     return 'the capture system computes it (@CALCTEXT or @CALCDATE)';
   if (NOT_IMPORTED.has(type)) return `a field of type ${type} takes no values`;
   if (type === 'checkbox') return `a checkbox is written to as ${field_name}___<code>`;
   if (type === 'text' && NOT_NUMBERS.test(validation))
     return `its validation is ${validation}, and a result is a number`;
+  const allowed = type === 'radio' || type === 'dropdown' ? choiceCodes(choices) : [];
+  if (allowed.length > 0 && allowed.every((code) => Number.isNaN(Number(code)))) return itTakesOnly(allowed);
   return undefined;
 }
 
@@ -109,8 +113,8 @@ export function outOfRange(field: DictionaryField | undefined, text: string): st
 
 const whole = (text: string, type: string) =>
   /^-?\d+$/.test(text) ? undefined : `its type is ${type}, and the result is no whole number`;
-const oneOf = (allowed: readonly string[], text: string) =>
-  allowed.includes(text) ? undefined : `it takes only ${allowed.slice(0, 20).join(', ')}`;
+const oneOf = (allowed: readonly string[], text: string) => (allowed.includes(text) ? undefined : itTakesOnly(allowed));
+const itTakesOnly = (allowed: readonly string[]) => `it takes only ${allowed.slice(0, 20).join(', ')}`;
 
 function beyond(text: string, min: string, max: string): string | undefined {
   const number = (text: string) => Number(text.replace(',', '.'));

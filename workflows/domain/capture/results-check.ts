@@ -41,24 +41,34 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
     warn(
       'SAME_FIELDS',
       'data_field_mapping',
-      `Several visits (${codes.join(', ')}) deliver the same results to the event "${event}": those of one visit are ` +
-        `taken, and no others. Give each an event of its own.`,
+      event === CLASSIC
+        ? LAST_STAY
+        : `Several visits (${codes.join(', ')}) deliver the same results to the event "${event}": those of one visit ` +
+            `are taken, and no others. Give each an event of its own.`,
     );
   return warnings;
 }
 
+/** The place of all visits in a project without events. */
+const CLASSIC = '';
+export const LAST_STAY =
+  'The project has no events: the results of several visits are written to the same fields of the record, ' +
+  'and the last ones stay.';
+
 /** The events to whose same fields several planned visits deliver results, with the codes of these. */
 function sharedEvents(
-  { data_field_mapping: results = {} }: MappingFields,
+  { data_field_mapping: results = {}, event_battery_mapping: mapped = {} }: MappingFields,
   { longitudinal, visits = [], batteries = {} }: Dictionary,
 ): { event: string; codes: string[] }[] {
-  if (!longitudinal) return [];
+  // Several mapped visits have their warning.
+  if (!longitudinal && Object.keys(mapped).length > 1) return [];
+  const placeOf = ({ event }: PlannedPlace) => (longitudinal || event === null ? event : CLASSIC);
   const fieldsOf = ({ battery_id }: PlannedPlace) =>
     (battery_id === null ? [] : (batteries[battery_id] ?? []))
       .filter((task) => Object.hasOwn(results, task))
       .flatMap((task) => Object.values(results[task]!.fields));
-  return [...new Set(visits.map(({ event }) => event))].flatMap((event) => {
-    const here = visits.filter((visit) => event !== null && visit.event === event);
+  return [...new Set(visits.map(placeOf))].flatMap((event) => {
+    const here = visits.filter((visit) => event !== null && placeOf(visit) === event);
     const all = here.flatMap((visit) =>
       [...new Set(fieldsOf(visit))].flatMap((field) => Array(visit.times).fill(field)),
     );

@@ -219,6 +219,10 @@ const german: [string, string][] = [
     'Das Feld „{}“ enthält eine Datei oder einen Text des Formulars: Daraus kommt kein Wert.',
   ],
   [
+    'The field "{}" never holds a date: no {} comes of it.',
+    'Das Feld „{}“ enthält nie ein Datum: Daraus kommt kein Wert für {}.',
+  ],
+  [
     'The project has no events: the results of several visits are written to the same fields of the record, and ' +
       'the last ones stay.',
     'Das Projekt hat keine Ereignisse: Ergebnisse mehrerer Visiten stehen in denselben Feldern, und die letzten ' +
@@ -262,6 +266,7 @@ const german: [string, string][] = [
   ['a field of type {} takes no values', 'ein Feld der Art {} nimmt keine Werte'],
   ['a checkbox is written to as {}', 'ein Ankreuzfeld wird als {} beschrieben'],
   ['its validation is {}, and a result is a number', 'geprüft wird auf {}, und ein Ergebnis ist eine Zahl'],
+  ['it takes only {}', 'möglich ist nur {}'],
   [
     'The instrument "{}" repeats in the event "{}": results are written to no instance of it.',
     'Das Formular „{}“ wiederholt sich im Ereignis „{}“: Ergebnisse stehen in keiner Wiederholung.',
