@@ -23,7 +23,7 @@ import { decideResponse, keptWithSession } from '../../../workflows/domain/asses
 import type { KnownSession, OfflineSession, SyncState } from '../../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
-import { contentFaults, ofModule } from '../sessions/sessions-content.js';
+import { contentFaults, ofModule, spelled } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SyncItem, SessionGiven } from './sync-items.js';
 import { noteOutcomes } from './sync-claims.js';
@@ -282,7 +282,8 @@ async function responsesOf(
     if (session.erased) return { item, decision: ERASED };
     const known = modules.get(batteryOf(session))!;
     const { moduleId } = item.given;
-    const content = moduleId === null ? item.given.content : ofModule(item.given.content, moduleId, known);
+    const sent = item.given.content;
+    const content = moduleId === null ? spelled(sent, known) : ofModule(sent, moduleId, known);
     const [fault] = 'code' in content ? [content] : contentFaults([content], known, PLACES);
     if (fault || 'code' in content)
       return { item, decision: { status: 'rejected', code: fault!.code, message: fault!.message } };
