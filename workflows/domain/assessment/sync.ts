@@ -33,6 +33,8 @@ export interface OfflineSession {
   device_id: string | null;
   /** Settings of the device that were left out, since they have no meaning here. */
   unknown?: readonly DeviceSetting[];
+  /** By how much the device's clock is ahead. */
+  ahead_ms?: number;
   content_hash: string;
   /** Hash of the fields that stay the same during a session: time zone, language and device may change. */
   start_hash: string;
@@ -161,7 +163,8 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
     return rejected('UNKNOWN_BATTERY', 'the study has no such battery');
 
   const conflicts: SyncConflict[] = [];
-  const withdrawn = participant.withdrawn_ms !== null && session.started_ms > participant.withdrawn_ms;
+  const { ahead_ms: ahead = 0 } = session;
+  const withdrawn = participant.withdrawn_ms !== null && session.started_ms - ahead > participant.withdrawn_ms;
   const both = (conflict_type: ConflictType, message: string, server_content: Record<string, unknown> | null = null) =>
     conflicts.push({ conflict_type, resolution: 'both_kept', message, server_content });
   if (withdrawn) both('participant_withdrawn', 'the session started after the participant had withdrawn');
