@@ -167,9 +167,12 @@ describe('the participant’s page, in a browser', function () {
     const first = await open(link);
     await first.page.click('#enter');
     await reads(first.page, 'No visit is planned at the moment.');
-    const second = await open(link);
-    await second.page.click('#enter');
-    await reads(second.page, 'This link was used already');
+    // A mail program may have put something behind it; no link is so long.
+    for (const address of [link, `/portal?token=${'x'.repeat(300)}`]) {
+      const { page } = await open(address);
+      await page.click('#enter');
+      await reads(page, 'This link was used already');
+    }
   });
 
   it('has messages sent to the device, shows one that comes, and ends them', async () => {

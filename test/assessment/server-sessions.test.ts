@@ -74,6 +74,23 @@ describe('Offline sync of a session that the server began', () => {
     expect(await site.see(id)).to.include({ status: 'abandoned', completed_at: null });
   });
 
+  for (const begun of ['on line', 'off line'])
+    it(`one that began ${begun} stays set aside when its app has learned to name its device`, async () => {
+      const { site, visit, id, item } = await expired();
+      await site.http.expect(200, 'POST', `/api/visits/${visit.id}/complete`, {});
+      const ended =
+        begun === 'on line' ? item({ completedAt: instant(-30_000) }) : site.item('1', { visitId: visit.id });
+      const made = (await site.bulk({ sessions: [ended] })).results[0]!;
+      expect(made).to.include({ status: 'conflict', conflict_type: 'visit_already_completed' });
+      if (begun === 'on line') expect(made.server_id).to.equal(id);
+      const conflicts = `/api/studies/${site.study.id}/sync-conflicts`;
+      const [conflict] = (await site.http.expect(200, 'GET', conflicts)).items;
+      await site.http.expect(200, 'POST', `${conflicts}/${conflict!.id}/resolve`, { keep: 'server', reason: 'twice' });
+      const again = await site.bulk({ sessions: [{ ...ended, deviceId: 'tablet' }] });
+      expect(again.results[0]).to.include({ status: 'duplicate', server_id: made.server_id });
+      expect(await site.see(made.server_id!)).to.include({ status: 'abandoned', completed_at: null });
+    });
+
   it('a submission that was acknowledged is known after the expiry; anything else is refused as expired', async () => {
     const { site, id, sent } = await expired();
     const again = await site.submit(id, sent);

@@ -4,13 +4,16 @@ import type { Loose } from '../support/http.js';
 import { Site, trials } from './stage.js';
 import type { BulkView, ItemView } from './stage.js';
 
+/** Deeper than programs follow. */
+const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
 /** What is written as it stands: JSON.stringify would not write it so. */
 const raw = (value: unknown): string =>
   JSON.stringify(value)
     .replaceAll('@NUL', '\\u0000')
     .replaceAll('@HALF', '\\ud83d')
     .replaceAll('@PROTO', '__proto__')
-    .replaceAll('"@ENDLESS"', '1e999');
+    .replaceAll('"@ENDLESS"', '1e999')
+    .replaceAll('"@DEEP"', deep);
 
 describe('Offline sync: an item with what cannot be stored', () => {
   let site: Site;
@@ -38,6 +41,7 @@ describe('Offline sync: an item with what cannot be stored', () => {
     [site.item('f', { deviceId: '@HALF' }), /^deviceId /, 'f'],
     [site.item('g', { 'odd@NUL': 1 }), /^odd\\u0000 has a character/, 'g'],
     [site.item('h', { startedAt: '@NUL' }), /^startedAt /, 'h'],
+    [site.item('i', { deviceId: '@DEEP' }), /^deviceId\S* is nested deeper than 64 levels$/, 'i'],
   ];
   const responses = (): [item: Record<string, unknown>, names: RegExp, local_id: string | null][] => [
     [response('@NUL'), /^id /, null],
@@ -50,6 +54,7 @@ describe('Offline sync: an item with what cannot be stored', () => {
     [response('h', withData({ deep: [{ x: '@ENDLESS' }] })), /^trials\.0\.data\.deep\.0\.x /, 'h'],
     [response('i', { summary: { accuracy: '@ENDLESS' } }), /^summary\.accuracy /, 'i'],
     [response('j', { trials: [{ ...trials('stroop', 1)[0], rt: '@ENDLESS' }] }), /^trials\.0\.rt /, 'j'],
+    [response('k', withData({ deep: '@DEEP', note: '}]"{' })), /^trials\.0\.data\.deep is nested deeper /, 'k'],
   ];
 
   it('is rejected in its place of a bulk, which takes the others, under an Idempotency-Key as well', async () => {
@@ -136,6 +141,9 @@ describe('Offline sync: an item with what cannot be stored', () => {
     ['a prototype beside its lists', '/api/sync/bulk', '{"sessions": [], "__proto__": {"responses": []}}', 422],
     ['a field that it has not', '/api/sync/check-conflicts', '{"sessions": [], "\\u0000": 1}', 422],
     ['half of a list', '/api/sync/bulk', '{"sessions": [', 400],
+    ['a field that is nested too deep beside its lists', '/api/sync/bulk', `{"sessions": [], "more": ${deep}}`, 400],
+    ['what is nested too deep and has no end', '/api/sync/bulk', `{"sessions": [{"id": ${deep}`, 400],
+    ['items that are nested too deep and are not separated', '/api/sync/bulk', `{"sessions": [${deep} ${deep}]}`, 400],
   ] as const) {
     it(`a body that is as a whole none, ${title}, is ${status} at ${path}`, async () => {
       expect((await site.http.post(path, undefined, { raw: { type: 'application/json', content } })).status).to.equal(

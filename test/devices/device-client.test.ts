@@ -12,6 +12,8 @@ import { LoginNeeded, PortalTokens } from '../../scripts/examples/device-client/
 import { FolderStore } from '../../scripts/examples/device-client/store.js';
 import { Site } from '../assessment/stage.js';
 import { root } from '../support/environment.js';
+import { startApi } from '../support/api-process.js';
+import { login } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { sendLink } from '../support/portal.js';
 import { Random } from '../support/random.js';
@@ -187,6 +189,39 @@ describe('The reference client of a device', function () {
     ]);
     expect(await device().deliver()).to.deep.equal({ delivered: 0, conflicts: [], rejected: [] });
     expect((await sessions()).map(({ trial_count }) => trial_count)).to.deep.equal([3]);
+  });
+
+  it('what is too much for one call goes in several; a result too large by itself is set aside and stops nothing', async () => {
+    const small = await startApi({ MAX_UPLOAD_BYTES: '6000' });
+    try {
+      const { admin_email, admin_password } = await service();
+      const { http } = await login(small.url, admin_email, admin_password!);
+      const client = device({
+        api: small.url,
+        // Until everything is recorded nobody is logged in.
+        token: () => Promise.reject(new LoginNeeded('not yet')),
+      });
+      const id = await client.begin();
+      const tasks = ['stroop', 'flanker', 'n_back', 'digit_span', 'symbol_search'];
+      for (const task of tasks)
+        await client.record(id, {
+          task,
+          trials: recorded(client, 'x'.repeat(task === 'n_back' ? 9_000 : 900)),
+          summary: {},
+        });
+      await client.finish(id);
+      const { delivered, conflicts, rejected } = await device({
+        api: small.url,
+        token: async () => http.token!,
+      }).deliver();
+      expect([delivered, conflicts, rejected.map(({ code }) => code)]).to.deep.equal([5, [], ['TOO_LARGE']]);
+      const [session, ...others] = await sessions();
+      expect(others).to.deep.equal([]);
+      expect(session).to.include({ status: 'completed', trial_count: 12 });
+      expect((await held()).map((file) => file.split('.').slice(0, 2).join('.'))).to.deep.equal(['rejected.result']);
+    } finally {
+      await small.stop();
+    }
   });
 
   it('a clock that is wrong by days is put right by the service’s, and goes on evenly', async () => {

@@ -13,6 +13,7 @@ const DELIVERY_DAYS = 30;
 
 /**
  * The items of a withdrawn participant that were recorded before the withdrawal; the others are answered in `results`.
+ * @param aheadMs by how much the device's clock is ahead
  * @throws 401 an expired token whose login was ended otherwise than by the withdrawal; 403 PARTICIPANT_WITHDRAWN 30
  *   days after the withdrawal
  */
@@ -21,6 +22,7 @@ export async function acceptsLateDelivery(
   { participantId, withdrawn: late, expiredLogin }: SessionCaller,
   items: readonly SyncItem[],
   results: ItemResult[],
+  aheadMs: number,
 ): Promise<readonly SyncItem[]> {
   if (!late || participantId === null) return items;
   const end = await withdrawalOf(tx, participantId);
@@ -28,7 +30,7 @@ export async function acceptsLateDelivery(
   if (expiredLogin !== undefined && !(await isStandingLogin(tx, participantId, expiredLogin)))
     throw problem('INVALID_TOKEN');
   return items.filter((item) => {
-    if (timesIn(item).every((instant) => instant <= end)) return true;
+    if (timesIn(item).every((instant) => instant - aheadMs <= end)) return true;
     results[item.index] = rejection(
       item.kind,
       item.given.id,

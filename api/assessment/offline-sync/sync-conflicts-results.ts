@@ -8,7 +8,7 @@ import { writtenContent } from '../../../db/assessment/offline-conflicts.queries
 import { parseInSlices } from '../../http/body/json-slices.js';
 import { textOfPieces } from '../../http/body/json.js';
 import { jsonTexts } from '../../util/json-texts.js';
-import { ofModule, readTask, taskRows } from '../sessions/sessions-content.js';
+import { ofModule, readTask, spelled, taskRows } from '../sessions/sessions-content.js';
 import type { SubmittedTrial, TaskContent } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SessionFacts } from './references.js';
@@ -90,7 +90,7 @@ export async function writeKept(
 async function keptContent(response: KeptResponse, modules: KnownModules | null): Promise<TaskContent> {
   const { task, sentTask = task, moduleId, summary, trials } = response;
   const content = await inTurns(readTask(sentTask, summary, trials));
-  const placed = moduleId === undefined ? content : ofModule(content, moduleId, modules);
+  const placed = moduleId === undefined ? spelled(content, modules) : ofModule(content, moduleId, modules);
   return 'code' in placed ? { ...content, task } : placed;
 }
 

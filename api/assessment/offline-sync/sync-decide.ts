@@ -23,7 +23,7 @@ import { decideResponse, keptWithSession } from '../../../workflows/domain/asses
 import type { KnownSession, OfflineSession, SyncState } from '../../../workflows/domain/assessment/sync.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
-import { contentFaults, ofModule } from '../sessions/sessions-content.js';
+import { contentFaults, ofModule, spelled } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
 import type { SyncItem, SessionGiven } from './sync-items.js';
 import { noteOutcomes } from './sync-claims.js';
@@ -42,6 +42,12 @@ const ERASED = {
   message: 'the participant’s identity was erased: the record stays closed',
 } as const;
 
+/** When a call began, in milliseconds since 1970, and by how much the clock of its device is ahead. */
+export interface Arrival {
+  at: number;
+  ahead: number;
+}
+
 /** A set of items: the outcomes of its sessions, and its responses in their order. */
 export interface ItemDecisionInput {
   sessions: DecidedItem[];
@@ -54,7 +60,6 @@ export interface ItemDecisionInput {
  * other in any order; the data for deciding responses are read, and locked, with them.
  * @param claims the session items of the whole call
  * @param lock false: a dry run, nothing will be written
- * @param arrived when the call began, in milliseconds since 1970
  */
 export async function decideItems(
   tx: Tx,
@@ -62,26 +67,26 @@ export async function decideItems(
   claims: readonly Claim[],
   caller: SessionCaller,
   lock: boolean,
-  arrived: number,
+  arrival: Arrival,
 ): Promise<ItemDecisionInput> {
   const now = nowMs();
   const sessions = await decideSessions(
     tx,
     items.filter((item) => item.kind === 'session'),
     caller,
-    now,
+    { now, ahead: arrival.ahead },
     lock,
   );
   noteOutcomes(claims, sessions);
   const responses = items.filter((item) => item.kind === 'response');
-  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, lock, arrived) };
+  return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, lock, arrival) };
 }
 
 async function decideSessions(
   tx: Tx,
   items: readonly (SyncItem & { kind: 'session' })[],
   caller: SessionCaller,
-  now: number,
+  { now, ahead }: { now: number; ahead: number },
   lock: boolean,
 ): Promise<DecidedItem[]> {
   if (items.length === 0) return [];
@@ -95,7 +100,7 @@ async function decideSessions(
   const offline = new Map<SyncItem, OfflineSession>();
   for (const item of items) {
     const person = resolveParticipant(people, participantRef(item.given.studyId, item.given.participantId));
-    if (person) offline.set(item, { ...offlineSession(item.given, person), unknown: item.unknown });
+    if (person) offline.set(item, { ...offlineSession(item.given, person), unknown: item.unknown, ahead_ms: ahead });
   }
   noteLater([...offline.values()]);
   const state = await readState(tx, [...offline.values()], people, lock);
@@ -245,7 +250,7 @@ async function responsesOf(
   claims: readonly Claim[],
   caller: SessionCaller,
   lock: boolean,
-  arrived: number,
+  { at: arrived, ahead }: Arrival,
 ): Promise<ItemDecisionInput['decide']> {
   const { all, tasks, named } = await resolveSessions(tx, items, sessions, claims, caller, lock);
   const modules = new Map<string, KnownModules | null>();
@@ -282,7 +287,8 @@ async function responsesOf(
     if (session.erased) return { item, decision: ERASED };
     const known = modules.get(batteryOf(session))!;
     const { moduleId } = item.given;
-    const content = moduleId === null ? item.given.content : ofModule(item.given.content, moduleId, known);
+    const sent = item.given.content;
+    const content = moduleId === null ? spelled(sent, known) : ofModule(sent, moduleId, known);
     const [fault] = 'code' in content ? [content] : contentFaults([content], known, PLACES);
     if (fault || 'code' in content)
       return { item, decision: { status: 'rejected', code: fault!.code, message: fault!.message } };
@@ -291,7 +297,7 @@ async function responsesOf(
     if (
       typeof session.ended_ms === 'number' &&
       !own.has(content.task) &&
-      !beganBefore(session.ended_ms, { arrived, at: content.at })
+      !beganBefore(session.ended_ms + ahead, { arrived: arrived + ahead, at: content.at })
     )
       return {
         item,

@@ -272,7 +272,8 @@ const contentOfResponse = (
   id,
   sessionId,
   task: placed.task,
-  ...(moduleId !== null && { moduleId, ...(placed.task !== task && { sentTask: task }) }),
+  ...(moduleId !== null && { moduleId }),
+  ...(placed.task !== task && { sentTask: task }),
   summary: content.summary,
   trials: content.trials,
 });

@@ -119,10 +119,15 @@ export const syncRoutes = [
       'code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.',
     access: evenWithdrawn(sessionCallers),
     transaction: 'read',
+    headers: deviceClock,
     body: largeJson(Bulk, ['sessions', 'responses']),
     responses: { 200: ConflictReport },
-    handle: ({ tx, actor, body }) =>
-      checkConflicts(tx, callerOf(actor), { sessions: body.sessions ?? [], responses: body.responses ?? [] }),
+    handle: ({ tx, actor, headers, body }) =>
+      checkConflicts(tx, callerOf(actor), {
+        sessions: body.sessions ?? [],
+        responses: body.responses ?? [],
+        deviceTime: deviceTime(headers),
+      }),
   }),
   route({
     method: 'GET',

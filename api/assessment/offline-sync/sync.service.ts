@@ -38,18 +38,24 @@ export interface Sent {
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
   requireFew(sent);
   const { items: read, results } = await readItems(sent.sessions, sent.responses);
-  const items = await acceptsLateDelivery(tx, caller, read, results);
-  const skew = sent.deviceTime === undefined ? NaN : Date.parse(sent.deviceTime) - nowMs();
-  const writing: Writing = {
-    audit,
-    caller,
-    context,
-    minutes,
-    clockSkewMs: Number.isFinite(skew) ? Math.round(skew) : null,
-  };
+  const clockSkewMs = skewOf(sent);
+  const items = await acceptsLateDelivery(tx, caller, read, results, aheadOf(clockSkewMs));
+  const writing: Writing = { audit, caller, context, minutes, clockSkewMs };
   for (const [index, result] of await apply(tx, items, claimsOf(sent.sessions), writing)) results[index] = result;
   return results;
 }
+
+/** By how much the device's clock is ahead, or behind, while it sends; null: it does not say. */
+function skewOf({ deviceTime }: Pick<Sent, 'deviceTime'>): number | null {
+  const skew = deviceTime === undefined ? NaN : Date.parse(deviceTime) - nowMs();
+  return Number.isFinite(skew) ? Math.round(skew) : null;
+}
+
+/**
+ * What a clock that is ahead shows was recorded earlier. Of one that is behind nothing is concluded: it may have been
+ * right before, and nothing is to be lost.
+ */
+const aheadOf = (skewMs: number | null): number => Math.max(0, skewMs ?? 0);
 
 /**
  * Writes all items as one set behind a savepoint. If the database refuses the set because of its content, halves are
@@ -67,7 +73,10 @@ async function apply(
     return await tx.transaction(async (savepoint) =>
       writeDecided(
         savepoint as Tx,
-        await decideItems(savepoint as Tx, items, claims, writing.caller, true, writing.context.receivedMs),
+        await decideItems(savepoint as Tx, items, claims, writing.caller, true, {
+          at: writing.context.receivedMs,
+          ahead: aheadOf(writing.clockSkewMs),
+        }),
         writing,
       ),
     );
@@ -111,15 +120,13 @@ export interface ConflictReport {
  * one. An unreadable session whose id the server has is also a conflict: the two cannot be the same.
  * @throws 413
  */
-export async function checkConflicts(
-  tx: Tx,
-  caller: SessionCaller,
-  sent: Omit<Sent, 'deviceTime'>,
-): Promise<ConflictReport> {
+export async function checkConflicts(tx: Tx, caller: SessionCaller, sent: Sent): Promise<ConflictReport> {
   requireFew(sent);
   const { items: read, results } = await readItems(sent.sessions, sent.responses);
-  const items = await acceptsLateDelivery(tx, caller, read, results);
-  const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false, nowMs());
+  const ahead = aheadOf(skewOf(sent));
+  const items = await acceptsLateDelivery(tx, caller, read, results, ahead);
+  const arrival = { at: nowMs(), ahead };
+  const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false, arrival);
   const decided = [...sessions, ...responses.map(decide)];
   const found = (kind: SyncItem['kind']): ConflictFound[] =>
     decided

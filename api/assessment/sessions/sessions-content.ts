@@ -3,7 +3,7 @@ import type { Hash } from 'node:crypto';
 import { canonicalJson, canonicalJsonInSlices } from '../../../db/audit/canonical-json.js';
 import type { TaskRow } from '../../../db/assessment/submissions.queries.js';
 import type { TrialsOf } from '../../../db/assessment/trials.queries.js';
-import { modulePath } from '../../../workflows/domain/assessment/modules.js';
+import { modulePath, spelledTask } from '../../../workflows/domain/assessment/modules.js';
 import type { ModuleFault } from '../../../workflows/domain/assessment/modules.js';
 import { isKnownTask, taskResult } from '../../../workflows/domain/assessment/submission.js';
 import type { KnownModules, TaskResult } from '../../../workflows/domain/assessment/submission.js';
@@ -210,6 +210,12 @@ export function ofModule(
 ): TaskContent | ModuleFault {
   const place = modulePath({ task: content.task, module_id }, modules);
   return 'code' in place ? place : { ...content, ...place, module_id: module_id.toLowerCase() };
+}
+
+/** The content under the name that the battery has for its task. */
+export function spelled(content: TaskContent, modules: KnownModules | null): TaskContent {
+  const task = spelledTask(content.task, modules);
+  return task === content.task ? content : { ...content, task };
 }
 
 /** The paths of a task's name and of a trial in a request. */

@@ -9,7 +9,7 @@ import type { Remark } from '../../../workflows/domain/assessment/types.js';
 import { invalid, problem } from '../../http/errors.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { refuseErased, refuseLaterTrials, sessionOpener } from './sessions-opened.js';
-import { contentFaults, ofModule, readContent, taskRows } from './sessions-content.js';
+import { contentFaults, ofModule, readContent, spelled, taskRows } from './sessions-content.js';
 import type { RawTrial, SubmittedSummaries, TaskContent } from './sessions-content.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { RequestContext } from '../../http/request-context.js';
@@ -53,7 +53,10 @@ export async function submit(
   refuseEmpty(summaries, trials);
   const { tasks: sent, checksum } = await inTurns(readContent(summaries, trials));
   const modules = await modulesOf(tx, session);
-  const contents = input.module_id == null ? sent : [inModule(sent, input.module_id, modules)];
+  const contents =
+    input.module_id == null
+      ? sent.map((content) => spelled(content, modules))
+      : [inModule(sent, input.module_id, modules)];
   const answer = { session_id: session.id, tasks: contents.length, trials: trials.length, checksum };
   const fresh = await newTasks(tx, session.id, contents);
   if (fresh.length === 0) return { ...answer, status: 'duplicate', warnings: [], quality_flags: [] };

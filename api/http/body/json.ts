@@ -2,6 +2,8 @@ import { isAscii } from 'node:buffer';
 import { setImmediate as others } from 'node:timers/promises';
 import { problem } from '../errors.js';
 import { atOnce, inTurns } from '../../util/in-turns.js';
+import { deepPlaces, withoutDeepParts } from './deep-parts.js';
+import type { ShallowText } from './deep-parts.js';
 import { LONG_NUMBER, inexactNumbers } from './exact-numbers.js';
 import type { Place } from './json-walk.js';
 import { SLICE, parseInSlices, partOfString, restOfString } from './json-slices.js';
@@ -34,8 +36,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  *   for an item with such a fault, `invalidTextIn` returns it, and the handler decides
  */
 export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): unknown {
-  const source = textOf(bytes);
-  const found = atOnce(outline(source, MAX_DEPTH, limits, Infinity));
+  const { source, found, shallow } = atOnce(outlined(textOf(bytes), perItem, limits, Infinity));
   requireWithin(found, limits);
   let value: unknown;
   try {
@@ -44,6 +45,7 @@ export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIM
     throw problem('MALFORMED_JSON', { cause: fault });
   }
   if (atOnce(mayBeUnstorable(source, found))) atOnce(lookThrough(value, perItem));
+  if (shallow) for (const place of atOnce(deepPlaces(shallow, Infinity))) refuseAt(value, place, perItem, DEEP);
   if (found.precise)
     for (const place of atOnce(inexactNumbers(source, Infinity))) refuseAt(value, place, perItem, INEXACT);
   if (atOnce(countFields(value)) < found.names)
@@ -54,13 +56,13 @@ export function parseJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIM
 /** `parseJson` for a body that may be long: it is read in slices, with other requests in between. */
 export async function parseLargeJson(bytes: Buffer, perItem?: PerItemFields, limits = UNLIMITED): Promise<unknown> {
   if (bytes.length <= SHORT_BYTES) return parseJson(bytes, perItem, limits);
-  const source = await longTextOf(bytes);
-  const found = await inTurns(outline(source, MAX_DEPTH, limits, SLICE));
+  const { source, found, shallow } = await inTurns(outlined(await longTextOf(bytes), perItem, limits, SLICE));
   requireWithin(found, limits);
   const value = await parsedWithin(source, found).catch((fault: unknown) => {
     throw problem('MALFORMED_JSON', { cause: fault });
   });
   if (await inTurns(mayBeUnstorable(source, found))) await inTurns(lookThrough(value, perItem));
+  if (shallow) for (const place of await inTurns(deepPlaces(shallow, SLICE))) refuseAt(value, place, perItem, DEEP);
   if (found.precise)
     for (const place of await inTurns(inexactNumbers(source, SLICE))) refuseAt(value, place, perItem, INEXACT);
   if ((await inTurns(countFields(value))) < found.names)
@@ -113,8 +115,23 @@ export async function textOfPieces(pieces: readonly Buffer[]): Promise<string> {
 
 const notUtf8 = (cause: unknown) => problem('MALFORMED_JSON', { detail: 'The body is not UTF-8.', cause });
 
+/** The text and its outline. If an item may be nested too deep, the text is without what is: the others are read. */
+function* outlined(
+  text: string,
+  perItem: PerItemFields | undefined,
+  limits: JsonLimits,
+  slice: number,
+): Generator<undefined, { source: string; found: Outline; shallow?: ShallowText }> {
+  const found = yield* outline(text, MAX_DEPTH, limits, slice);
+  if (!found.deep || perItem === undefined) return { source: text, found };
+  const shallow = yield* withoutDeepParts(text, MAX_DEPTH, slice);
+  return { source: shallow.source, found: yield* outline(shallow.source, MAX_DEPTH, limits, slice), shallow };
+}
+
+const tooDeep = () => problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
+
 function requireWithin({ deep, many, wide }: Outline, limits: JsonLimits): void {
-  if (deep) throw problem('MALFORMED_JSON', { detail: `The body is nested deeper than ${MAX_DEPTH} levels.` });
+  if (deep) throw tooDeep();
   if (many) throw problem('TOO_LARGE', { detail: `The body has more than ${limits.values} values.` });
   if (wide)
     throw problem('TOO_LARGE', {
@@ -185,12 +202,15 @@ const INEXACT = {
 } as const;
 /** Parsers keep one of the two, and the other is lost. */
 const REPEATED = { code: 'DUPLICATE_FIELD', sentence: 'stands twice in its object' } as const;
+const DEEP = { code: 'TOO_DEEP', sentence: `is nested deeper than ${MAX_DEPTH} levels` } as const;
+/** Names that lead to what is too deep: they say where to look. */
+const MAX_NAMED = 4;
 
 function refuseAt(
   value: unknown,
   place: Place,
   perItem: PerItemFields | undefined,
-  { code, sentence }: typeof INEXACT | typeof REPEATED,
+  { code, sentence }: typeof INEXACT | typeof REPEATED | typeof DEEP,
 ): void {
   const [list, index] = place;
   const [item, inside] =
@@ -199,8 +219,9 @@ function refuseAt(
       : perItem?.includes(String(list)) && typeof index === 'number'
         ? [(value as Record<string, unknown[]>)[list!]?.[index], place.slice(2)]
         : [undefined, place];
-  const fault = unstorable(inside.join('.'), code, sentence);
-  if (typeof item !== 'object' || item === null) throw fault;
+  const at = code === 'TOO_DEEP' ? inside.slice(0, MAX_NAMED) : inside;
+  const fault = unstorable(at.join('.'), code, sentence);
+  if (typeof item !== 'object' || item === null) throw code === 'TOO_DEEP' ? tooDeep() : fault;
   if (!unstorableItems.has(item)) unstorableItems.set(item, fault.message);
 }
 

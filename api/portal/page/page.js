@@ -2,7 +2,7 @@ import { NAMES, WORDS } from './words.js';
 
 /** The key of the text to show while nobody is logged in. */
 let shut = 'nolink';
-const token = new URLSearchParams(location.search).get('token');
+const token = new URLSearchParams(location.search).get('token')?.slice(0, 200); // A longer one opens nothing either.
 // Out of the address bar and the history: it must not be read over a shoulder or sent on.
 if (token) history.replaceState(null, '', location.pathname);
 

@@ -162,13 +162,10 @@ export class DeviceClient {
     const sessionId = serverId ?? id;
     const keys = await store.keys(`result.${id}.`);
     const results = await Promise.all(keys.map((key) => store.get<Result>(key)));
-    const { results: answers } = await this.ask<{ results: ItemResult[] }>(
-      '/api/sync/bulk',
-      {
-        sessions: [{ id: sessionId, participantId, studyId, deviceId, startedAt, ...plan, ...end }],
-        responses: results.map((result, index) => ({ id: keys[index], sessionId, deviceId, ...result })),
-      },
-      () => ({ 'X-Device-Time': this.now() }),
+    const session = { id: sessionId, participantId, studyId, deviceId, startedAt, ...plan, ...end };
+    const answers = await this.sendTogether(
+      session,
+      results.map((result, index) => ({ id: keys[index], sessionId, deviceId, ...result })),
     );
     // Answers are in the order of the items: the session, then its results. The session is deleted last.
     for (const [index, key] of [...[`session.${id}`, ...keys].entries()].reverse()) {
@@ -179,6 +176,24 @@ export class DeviceClient {
       if (answer.status === 'rejected') delivery.rejected.push(answer);
       else delivery.delivered += 1;
       if (answer.status === 'conflict') delivery.conflicts.push(answer);
+    }
+  }
+
+  /**
+   * Sends a session with its results, in halves if it is too much for one call: each has the session with it, to which
+   * its results belong. A result that is too large by itself is answered as rejected, and stops no other.
+   */
+  private async sendTogether(session: object, responses: object[]): Promise<ItemResult[]> {
+    const body = { sessions: [session], responses };
+    const headers = () => ({ 'X-Device-Time': this.now() });
+    try {
+      return (await this.ask<{ results: ItemResult[] }>('/api/sync/bulk', body, headers)).results;
+    } catch (fault) {
+      if (!(fault instanceof Refused) || fault.status !== 413 || responses.length === 0) throw fault;
+      const middle = responses.length >> 1;
+      const answers = await this.sendTogether(session, responses.slice(0, middle));
+      if (responses.length === 1) return [...answers, { status: 'rejected', code: fault.code, message: fault.message }];
+      return [...answers, ...(await this.sendTogether(session, responses.slice(middle))).slice(1)];
     }
   }
 

@@ -20,6 +20,13 @@ export interface KnownModules extends ModuleList {
 export const isKnownTask = (task: string, modules: KnownModules | null): boolean =>
   isTask(task) || [modules, modules?.others].some((list) => list?.tasks.includes(task) || list?.names.includes(task));
 
+/** A task as the battery names it: letters with marks have two spellings, and an app may have the other one. */
+export function spelledTask(task: string, modules: KnownModules | null): string {
+  if (isKnownTask(task, modules)) return task;
+  const composed = task.normalize('NFC');
+  return isKnownTask(composed, modules) ? composed : task;
+}
+
 /** The number of the battery's modules with a task. */
 export const modulesWith = (task: string, modules: KnownModules | null): number =>
   modules?.tasks.filter((one) => one === task).length ?? 0;
@@ -45,12 +52,13 @@ export function modulePath(
   if (!modules || !list) return { code: 'UNKNOWN_MODULE', message: 'the session’s battery has no such module' };
   const at = list.ids.indexOf(id);
   const [kind, name] = [list.tasks[at]!, list.names[at]!];
-  if (sent.task !== kind && sent.task !== name)
+  const task = spelledTask(sent.task, modules);
+  if (task !== kind && task !== name)
     return {
       code: 'TASK_OF_OTHER_MODULE',
       message: `the module is of the task ${kind}, the results are of ${sent.task}`,
     };
-  if (list !== modules || modulesWith(kind, modules) === 1) return { task: sent.task, kind };
+  if (list !== modules || modulesWith(kind, modules) === 1) return { task, kind };
   const telling =
     modules.names.filter((one) => one === name).length === 1 && !isTask(name) && name.length <= MAX_LENGTH;
   const number = modules.tasks.slice(0, at + 1).filter((one) => one === kind).length;

@@ -33,6 +33,8 @@ export interface OfflineSession {
   device_id: string | null;
   /** Settings of the device that were left out, since they have no meaning here. */
   unknown?: readonly DeviceSetting[];
+  /** By how much the device's clock is ahead. */
+  ahead_ms?: number;
   content_hash: string;
   /** Hash of the fields that stay the same during a session: time zone, language and device may change. */
   start_hash: string;
@@ -161,7 +163,8 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
     return rejected('UNKNOWN_BATTERY', 'the study has no such battery');
 
   const conflicts: SyncConflict[] = [];
-  const withdrawn = participant.withdrawn_ms !== null && session.started_ms > participant.withdrawn_ms;
+  const { ahead_ms: ahead = 0 } = session;
+  const withdrawn = participant.withdrawn_ms !== null && session.started_ms - ahead > participant.withdrawn_ms;
   const both = (conflict_type: ConflictType, message: string, server_content: Record<string, unknown> | null = null) =>
     conflicts.push({ conflict_type, resolution: 'both_kept', message, server_content });
   if (withdrawn) both('participant_withdrawn', 'the session started after the participant had withdrawn');
@@ -257,10 +260,15 @@ const isPassedState = (session: OfflineSession, known: KnownSession): boolean =>
   startsAlike(session, known) &&
   session.comes_later?.(known.content_hash ?? '') === true;
 
+/** Whether an item is there already. An app that has learned to name its device repeats what it sent without one. */
+const isRepeated = (session: OfflineSession, known: KnownSession): boolean =>
+  known.content_hash === session.content_hash ||
+  (known.device_id === null && known.content_hash === session.unnamed_hash());
+
 /** An unfinished session that has ended since, or an abandoned one that was finished after all. */
 const goesOn = (session: OfflineSession, known: KnownSession): boolean =>
   startedSo(session, known) &&
-  known.content_hash !== session.content_hash &&
+  !isRepeated(session, known) &&
   (known.status === 'active'
     ? session.status !== 'active'
     : known.status !== 'completed' && session.status === 'completed');
@@ -286,7 +294,7 @@ function sameSession(session: OfflineSession, known: readonly KnownSession[]): K
  * that was taken before, and set aside since by staff, stays set aside.
  */
 const endsServers = (session: OfflineSession, server: KnownSession): boolean =>
-  server.content_hash !== session.content_hash &&
+  !isRepeated(session, server) &&
   (session.status === 'completed'
     ? server.status !== 'completed'
     : session.status !== 'active' && server.status === 'active');
@@ -320,9 +328,7 @@ const devicesOf = (session: OfflineSession, known: KnownSession | undefined) => 
 
 /** The same id again: the same content, an earlier state of it, or other content. */
 function again(session: OfflineSession, known: KnownSession): SyncDecision {
-  // An app that has learned to name its device repeats what it sent before without one.
-  const unnamed = known.device_id === null && known.content_hash === session.unnamed_hash();
-  if (unnamed || known.content_hash === session.content_hash) return { status: 'duplicate', server_id: known.id };
+  if (isRepeated(session, known)) return { status: 'duplicate', server_id: known.id };
   const same_start = startsAlike(session, known);
   if (isEarlierState(session, known) || isPassedState(session, known))
     return { status: 'duplicate', server_id: known.id };
