@@ -112,19 +112,22 @@ export function createMessageHandler(deps: {
           );
         case 'datacapture-poll':
           return deps.setPoll(subject);
-        // If it is waiting for its file to expire, cancelling it removes the file at once.
+        // If it is waiting for its file to expire, cancelling it removes the file at once; if it was lost, a new run does.
         case 'export':
-          return payload.ended === true
-            ? cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel())
-            : startOnce(() =>
-                deps.client.workflow.start(contract.workflowTypes.studyExport, {
-                  workflowId: contract.studyExportId(subject),
-                  taskQueue: deps.taskQueue,
-                  args: [{ export_id: subject, study_id: study_id! }],
-                  workflowIdReusePolicy: AGAIN,
-                  ...workflowMetadata('export of a dataset', study_id),
-                }),
-              );
+          if (
+            payload.ended === true &&
+            (await cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel()))
+          )
+            return;
+          return startOnce(() =>
+            deps.client.workflow.start(contract.workflowTypes.studyExport, {
+              workflowId: contract.studyExportId(subject),
+              taskQueue: deps.taskQueue,
+              args: [{ export_id: subject, study_id: study_id! }],
+              workflowIdReusePolicy: AGAIN,
+              ...workflowMetadata('export of a dataset', study_id),
+            }),
+          );
         case 'audit-verification':
           return startOnce(() =>
             deps.client.workflow.start(contract.workflowTypes.auditVerification, {
@@ -159,12 +162,14 @@ export function createMessageHandler(deps: {
     });
 }
 
-/** An ended or missing run needs no cancelling. */
-async function cancelled(cancel: () => Promise<unknown>): Promise<void> {
+/** An ended or missing run needs no cancelling. @returns whether one was running */
+async function cancelled(cancel: () => Promise<unknown>): Promise<boolean> {
   try {
     await cancel();
+    return true;
   } catch (fault) {
     if (!(fault instanceof WorkflowNotFoundError)) throw fault;
+    return false;
   }
 }
 
