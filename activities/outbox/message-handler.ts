@@ -112,13 +112,10 @@ export function createMessageHandler(deps: {
           );
         case 'datacapture-poll':
           return deps.setPoll(subject);
-        // If it is waiting for its file to expire, cancelling it removes the file at once; if it was lost, a new run does.
+        // Cancelling it while it waits for its file to expire removes the file at once; a new run does if it was lost.
         case 'export':
-          if (
-            payload.ended === true &&
-            (await cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel()))
-          )
-            return;
+          if (payload.ended === true)
+            await cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel());
           return startOnce(() =>
             deps.client.workflow.start(contract.workflowTypes.studyExport, {
               workflowId: contract.studyExportId(subject),
@@ -162,14 +159,12 @@ export function createMessageHandler(deps: {
     });
 }
 
-/** An ended or missing run needs no cancelling. @returns whether one was running */
-async function cancelled(cancel: () => Promise<unknown>): Promise<boolean> {
+/** An ended or missing run needs no cancelling. */
+async function cancelled(cancel: () => Promise<unknown>): Promise<void> {
   try {
     await cancel();
-    return true;
   } catch (fault) {
     if (!(fault instanceof WorkflowNotFoundError)) throw fault;
-    return false;
   }
 }
 
