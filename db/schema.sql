@@ -2268,12 +2268,17 @@ CREATE OR REPLACE FUNCTION public.erase_visit_texts(p_id uuid)
 AS $function$
 begin
   perform set_config('app.erasing', 'on', true);
-  -- Other visits have the name of their window, event or mapping, which is the study's.
-  update visit_states s set name = '[erased]' from scheduled_visits v
-    where v.participant_id = p_id and s.participant_id = p_id and s.visit_id = v.id
-      and v.schedule_version_id is null and v.visit_window_id is null and v.event_definition_id is null;
-  update scheduled_visits set name = '[erased]'
-    where participant_id = p_id and schedule_version_id is null and visit_window_id is null and event_definition_id is null;
+  with plan as (
+    select v.id, case when v.schedule_version_id is not null then coalesce(v.changed_from->>'name', v.name)
+      else coalesce(w.name, e.name, '[erased]') end as name
+    from scheduled_visits v left join visit_windows w on w.id = v.visit_window_id
+      left join event_definitions e on e.id = v.event_definition_id where v.participant_id = p_id
+  ), shown as (
+    update visit_states s set name = plan.name from plan
+      where s.participant_id = p_id and s.visit_id = plan.id and s.name <> plan.name
+  )
+  update scheduled_visits v set name = plan.name, changed_from = nullif(v.changed_from - 'name', '{}') from plan
+    where v.id = plan.id and v.name <> plan.name;
   update scheduled_visits set review_resolution = '[erased]' where participant_id = p_id and review_resolution is not null;
   perform set_config('app.erasing', '', true);
 end $function$;

@@ -21,7 +21,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
@@ -120,12 +119,23 @@ const parsed = (text, where) => {
   }
 };
 
+/**
+ * Lines end with a line feed alone: texts may have other separators (U+2028), at which some releases of Node.js end a
+ * line too.
+ */
 async function* linesOf(file) {
-  let number = 0;
-  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+  let number = 0,
+    rest = '';
+  const value = (text) => {
     number += 1;
-    if (text !== '') yield parsed(text, `${file}, line ${number}`);
+    return text.trim() === '' ? [] : [parsed(text, `${file}, line ${number}`)];
+  };
+  for await (const piece of createReadStream(file, 'utf8')) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop();
+    for (const line of lines) yield* value(line);
   }
+  yield* value(rest);
 }
 
 /** Checkpoints come after their records in an export: they are read first. */

@@ -11,7 +11,7 @@ import { TooManyRows } from '../../db/exports/sheet.js';
 import { countRows } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
 import { TooManyColumns } from '../../db/exports/wide.js';
-import { writeExport } from '../../db/exports/write.js';
+import { exportFormats, writeExport } from '../../db/exports/write.js';
 import {
   beginExport,
   completeExport,
@@ -41,7 +41,7 @@ export function createExportActivities({ database, settings }: { database: Datab
       const kept = settings.EXPORT_RETENTION_HOURS * 3_600_000;
       const order = await withStudyScope(database, study_id, ({ tx }) => beginExport(tx, export_id));
       // Written earlier, by a lost run: its remaining lifetime.
-      if (!order) return leftOf(await readInScope(database, study_id, (tx) => exportById(tx, export_id)), kept);
+      if (!order) return leftOf(await readInScope(database, study_id, (tx) => exportById(tx, export_id)));
       await mkdir(exportsFolder(settings.DATA_DIR), { recursive: true, mode: 0o700 });
       const file = exportFile(settings.DATA_DIR, export_id, order.format);
       try {
@@ -63,19 +63,19 @@ export function createExportActivities({ database, settings }: { database: Datab
       await withStudyScope(database, study_id, ({ tx }) => failExport(tx, export_id, reason));
     },
 
-    /** The record stays, marked as expired. */
+    /** The record stays, marked as expired; it has gone with a study that was deleted meanwhile. */
     async removeExportFile({ export_id, study_id }: StudyExportStart): Promise<void> {
       const found = await readInScope(database, study_id, (tx) => exportById(tx, export_id));
-      if (!found) return;
-      await withStudyScope(database, study_id, ({ tx }) => expireExport(tx, export_id));
-      await rm(exportFile(settings.DATA_DIR, export_id, found.format), { force: true });
+      if (found) await withStudyScope(database, study_id, ({ tx }) => expireExport(tx, export_id));
+      for (const format of found ? [found.format] : exportFormats)
+        await rm(exportFile(settings.DATA_DIR, export_id, format), { force: true });
     },
   };
 }
 export type ExportActivities = ReturnType<typeof createExportActivities>;
 
-const leftOf = (written: ExportRecord | undefined, kept: number): number =>
-  written?.expires_at ? Math.max(0, Date.parse(written.expires_at) - nowMs()) : kept;
+const leftOf = (written: ExportRecord | undefined): number =>
+  written?.expires_at ? Math.max(0, Date.parse(written.expires_at) - nowMs()) : 0;
 
 const MAY = ['admin', 'researcher', 'data_manager'];
 

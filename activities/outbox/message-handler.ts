@@ -112,19 +112,19 @@ export function createMessageHandler(deps: {
           );
         case 'datacapture-poll':
           return deps.setPoll(subject);
-        // If it is waiting for its file to expire, cancelling it removes the file at once.
+        // Cancelling it while it waits for its file to expire removes the file at once; a new run does if it was lost.
         case 'export':
-          return payload.ended === true
-            ? cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel())
-            : startOnce(() =>
-                deps.client.workflow.start(contract.workflowTypes.studyExport, {
-                  workflowId: contract.studyExportId(subject),
-                  taskQueue: deps.taskQueue,
-                  args: [{ export_id: subject, study_id: study_id! }],
-                  workflowIdReusePolicy: AGAIN,
-                  ...workflowMetadata('export of a dataset', study_id),
-                }),
-              );
+          if (payload.ended === true)
+            await cancelled(() => deps.client.workflow.getHandle(contract.studyExportId(subject)).cancel());
+          return startOnce(() =>
+            deps.client.workflow.start(contract.workflowTypes.studyExport, {
+              workflowId: contract.studyExportId(subject),
+              taskQueue: deps.taskQueue,
+              args: [{ export_id: subject, study_id: study_id! }],
+              workflowIdReusePolicy: AGAIN,
+              ...workflowMetadata('export of a dataset', study_id),
+            }),
+          );
         case 'audit-verification':
           return startOnce(() =>
             deps.client.workflow.start(contract.workflowTypes.auditVerification, {

@@ -134,6 +134,8 @@ function requestOf(
   const given = Object.fromEntries(
     Object.entries(rest).filter(([, value]) => value !== null),
   ) as Partial<ExportRequest>;
+  // As they are stored: an erasure finds the exports that name its participant.
+  if (given.participant_ids) given.participant_ids = given.participant_ids.map((id) => id.toLowerCase());
   if (given.from && given.to && given.from > given.to) throw broken('from', 'FROM_AFTER_TO', 'lies after to');
   const { identified } = datasetOf(dataset);
   if (given.deidentify && identified)

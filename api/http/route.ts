@@ -66,6 +66,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
   raw: Buffer;
   /** The other parts of an upload, by name. */
   parts: Record<string, string>;
+  /** The character set that the part of the file names. */
+  charset: string | undefined;
   /** The rows of the statements of `prefetch`. */
   prefetched: unknown[][];
   /** A signal that is aborted when the client disconnects before the answer. */

@@ -3,6 +3,7 @@ import {
   addSites,
   externalIdsHeld,
   insertImported,
+  rehearse,
   updateImported,
 } from '../../db/imports/participant-import.queries.js';
 import type { ImportedParticipant } from '../../db/imports/participant-import.queries.js';
@@ -51,10 +52,7 @@ export class ImportWriter {
     );
     await updateImported(
       tx,
-      plan.changed.map((row) => {
-        const given = Object.fromEntries(Object.entries(this.values(row)).filter(([, value]) => value !== null));
-        return { ...row.known, ...given };
-      }),
+      plan.changed.map((row) => ({ ...this.values(row), id: row.known.id })),
     );
     this.record(
       'participant_changed',
@@ -115,6 +113,20 @@ export class ImportWriter {
     );
   }
 
+  /** The codes that would be inserted without an external id: that is one of a participant who is not visible here. */
+  private async freeCodes(rows: readonly PlannedRow[]): Promise<ReadonlySet<string>> {
+    if (rows.length === 0) return new Set();
+    const { tx } = this.change;
+    const found = await rehearse(tx, () =>
+      insertImported(
+        tx,
+        this.studyId,
+        rows.map((row) => ({ ...this.values(row), external_id: null })),
+      ),
+    );
+    return new Set(found.keys());
+  }
+
   /**
    * Rows that were not inserted: their code or external id was taken meanwhile, or belongs to a participant at a site
    * without access.
@@ -129,12 +141,11 @@ export class ImportWriter {
       missed.flatMap(({ fields }) => fields.external_id ?? []),
     );
     const { skip_duplicates, mode } = this.rules;
+    const isHeld = ({ fields: { participant_code, external_id } }: PlannedRow) =>
+      held.some((one) => one.external_id === external_id && one.participant_code !== participant_code);
+    const free = await this.freeCodes(missed.filter((row) => row.fields.external_id !== undefined && !isHeld(row)));
     for (const row of missed) {
-      const { participant_code, external_id } = row.fields;
-      const other =
-        external_id !== undefined &&
-        held.some((one) => one.external_id === external_id && one.participant_code !== participant_code);
-      if (other)
+      if (isHeld(row) || free.has(row.fields.participant_code))
         plan.errors.push({
           row: row.row,
           field: 'external_id',

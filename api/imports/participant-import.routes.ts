@@ -52,14 +52,14 @@ const importing = (format: 'csv' | 'excel', summary: string, about: string) =>
       403: undefined,
       409: undefined,
     },
-    handle: async ({ tx, audit, actor, context, services, params, query, raw, parts, disconnected }) => {
+    handle: async ({ tx, audit, actor, context, services, params, query, raw, parts, charset, disconnected }) => {
       requireKnownParts(parts, [], Object.keys(ImportQuery.properties));
       const options = optionsOf(query);
       const answer = await importFile(
         services,
         { tx, audit, actor, context },
         params.study_id,
-        { format, bytes: raw, signal: disconnected(), import_id: query.import_id },
+        { format, bytes: raw, charset, signal: disconnected(), import_id: query.import_id },
         options,
       );
       if (options.answer === 'result') return answer;
@@ -76,8 +76,8 @@ export const participantImportRoutes = [
   importing(
     'csv',
     'Import participants from a CSV file',
-    'UTF-8 (with or without a byte order mark), UTF-16 or windows-1252; comma, semicolon or tab. At most ' +
-      '200,000 lines, blank ones too.',
+    'UTF-8 (with or without a byte order mark), UTF-16, windows-1252, or the charset of its part; comma, ' +
+      'semicolon or tab. At most 200,000 lines, blank ones too.',
   ),
   importing(
     'excel',

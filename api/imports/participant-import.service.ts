@@ -130,6 +130,8 @@ export async function importParticipants(
 export interface SentFile {
   format: 'csv' | 'excel';
   bytes: Buffer;
+  /** The character set that its part names. */
+  charset?: string | undefined;
   /** Aborted when the client disconnects. */
   signal: AbortSignal;
   /** The id for requesting its progress. */
@@ -142,7 +144,7 @@ export async function importFile(
   services: Pick<Dependencies, 'database' | 'log'>,
   change: RequestScope,
   studyId: string,
-  { format, bytes, signal, import_id }: SentFile,
+  { format, bytes, charset, signal, import_id }: SentFile,
   options: ImportOptions,
 ): Promise<JsonStream | ImportOverview | string> {
   const progress = new ImportProgress(
@@ -158,7 +160,7 @@ export async function importFile(
     },
     import_id !== undefined,
   );
-  const open = async () => readers[format](bytes, { gone: signal });
+  const open = async () => readers[format](bytes, { gone: signal, charset });
   return importParticipants(change, studyId, open, options, progress).catch(async (fault: unknown) => {
     await progress.failed();
     throw fault;

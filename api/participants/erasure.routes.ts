@@ -22,7 +22,7 @@ export const erasureRoutes = [
       'Removes email, phone, date_of_birth, form items that identify (by their usual names, by the capture ' +
       'system’s mapping, and those in `form_items`; also where decisions quote them), device ids, links, ' +
       'waiting messages, the care of caregivers (and what identifies one who then cares for nobody), and files ' +
-      'of exports in the background that name the participant, names of unscheduled visits and notes of reviews. ' +
+      'of exports in the background that name the participant, names that staff gave visits and notes of reviews. ' +
       'An enrolled participant is withdrawn. ' +
       'Dates, results and audit stay, under the participant’s code or, with `replace_code`, a pseudonym. ' +
       'external_id stays, so that the capture system’s record is not enrolled again; what that sends later is ' +

@@ -3,13 +3,7 @@ import { nowIso } from '../../db/client/clock.js';
 import type { PictureTheme } from '../../activities/html/picture-theme.js';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { signaturesOf } from '../../db/participants/signatures.queries.js';
-import {
-  adherenceMap,
-  auditHead,
-  participantOfSession,
-  sessionTasks,
-  studyHead,
-} from '../../db/reports/document.queries.js';
+import { adherenceMap, auditHead, sessionOfStudy, sessionTasks, studyHead } from '../../db/reports/document.queries.js';
 import { participantRows, reportedSession } from '../../db/reports/participant.queries.js';
 import { completion, enrollment, modules, sites, studySummary } from '../../db/reports/study.queries.js';
 import type { KeptTally } from '../../db/reports/study.queries.js';
@@ -190,18 +184,19 @@ export async function participantPdf(ordering: Ordering, participantId: string):
 /** The PDF of a session. @throws 404, 503 BROWSER_UNAVAILABLE */
 export async function sessionPdf(ordering: Ordering, sessionId: string): Promise<Reply> {
   const made = await printed(ordering, undefined, { type: 'session', id: sessionId }, async (tx) => {
-    const participantId = await participantOfSession(tx, ordering.studyId, sessionId);
-    if (!participantId) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
+    const found = await sessionOfStudy(tx, ordering.studyId, sessionId);
+    if (!found) throw problem('NOT_FOUND', { detail: 'There is no such session.' });
     const { audit, ...data } = {
       ...(await head(tx, ordering.studyId)),
-      ...(await reportedSession(tx, participantId, sessionId))!,
-      tasks: await sessionTasks(tx, sessionId),
+      ...(await reportedSession(tx, found.participant_id, found.id))!,
+      day: found.day,
+      tasks: await sessionTasks(tx, found.id),
       modules: await modules(tx, reportFilter(ordering.studyId, {})),
     };
     return {
       content: { kind: 'session', data },
       audit,
-      name: [data.study.study_code, data.identity.participant_code, data.session.started_at.slice(0, 10)],
+      name: [data.study.study_code, data.identity.participant_code, data.day],
     };
   });
   return download(made);

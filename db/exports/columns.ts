@@ -14,6 +14,8 @@ export interface DatasetColumn {
   /** The only possible values besides null. */
   values?: readonly string[];
   personal?: true;
+  /** In place of `sql` where the export is de-identified. */
+  anonymous?: string;
 }
 export interface Dataset {
   columns: readonly DatasetColumn[];
@@ -52,6 +54,16 @@ export const wordColumn = column('word'),
 export const choiceColumn = (values: readonly string[], name: string, about: string, sql?: string): DatasetColumn => ({
   ...wordColumn(name, about, sql),
   values,
+});
+/**
+ * The name of a visit `alias`, of the window `w` or the event `e`. People make up names of unscheduled visits, and
+ * rename others: de-identified rows have the plan's name.
+ */
+export const visitNameColumn = (name: string, alias: string): DatasetColumn => ({
+  ...textColumn(name, 'name of the visit; de-identified: its name in the plan', `${alias}.name`),
+  anonymous:
+    `case when ${alias}.schedule_version_id is not null then coalesce(${alias}.changed_from->>'name', ${alias}.name) ` +
+    'else coalesce(w.name, e.name) end',
 });
 export const personalColumn = (one: DatasetColumn): DatasetColumn => ({ ...one, personal: true });
 

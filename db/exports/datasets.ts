@@ -23,6 +23,7 @@ import {
   textColumn,
   utcDate,
   participantFilter,
+  visitNameColumn,
   wordColumn,
 } from './columns.js';
 import type { Dataset } from './columns.js';
@@ -97,7 +98,7 @@ export const datasets = {
       id('id', 'the visit'),
       ...participantFilter,
       id('visit_key', 'the same across schedule versions'),
-      textColumn('name', 'name'),
+      visitNameColumn('name', 't'),
       code('window_code', 'its window, or event of the protocol', 'coalesce(w.code, e.event_oid)'),
       number('schedule_version', 'number of its schedule version', 'v.version_number'),
       code('battery_code', 'its battery', 'b.code'),

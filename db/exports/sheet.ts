@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { DatasetColumn } from './columns.js';
@@ -54,18 +53,10 @@ export async function writeSheet(
   done.catch(() => {
     lines.destroy();
   });
-  const reader = createInterface({ input: lines, crlfDelay: Infinity });
-  // It waits forever for lines of a destroyed source: the statement would stay open and keep its place among the
-  // exports.
-  lines.once('close', () => {
-    reader.close();
-  });
-  // Handled below by `errored`: the abandoned connection emits the error once more.
-  lines.on('error', () => {
-    reader.close();
-  });
+  // The loop throws it: the abandoned connection emits the error once more.
+  lines.on('error', () => undefined);
   let rows = 0;
-  for await (const line of reader) {
+  for await (const line of linesOf(lines)) {
     if (++rows > MAX_SHEET_ROWS) throw new TooManyRows(`a sheet holds ${MAX_SHEET_ROWS} rows`);
     const record = JSON.parse(line) as Record<string, unknown>;
     sheet.addRow(columns.map(({ name: field, type }) => cellOf(record[field], type))).commit();
@@ -77,10 +68,24 @@ export async function writeSheet(
       });
     if (sink.destroyed) throw new Error('the reader has gone');
   }
-  if (lines.errored) throw lines.errored;
   if (sink.destroyed) throw new Error('the reader has gone');
   await workbook.commit();
   await done;
+}
+
+/**
+ * The lines of a COPY, which end with a line feed alone. Texts may have other separators (U+2028), at which some
+ * releases of Node.js end a line too.
+ */
+async function* linesOf(source: Readable): AsyncGenerator<string> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    const whole = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = whole.lastIndexOf(10);
+    rest = whole.subarray(end + 1);
+    if (end >= 0) yield* whole.toString('utf8', 0, end).split('\n');
+  }
+  if (rest.length > 0) yield rest.toString('utf8');
 }
 
 function cellOf(value: unknown, type: DatasetColumn['type']): string | number | boolean | Date | null {

@@ -139,7 +139,8 @@ function conditions(
   ];
 }
 
-function valueSql({ type, sql }: DatasetColumn, as: 'csv' | 'json', deidentify: boolean): string {
+function valueSql({ type, sql: own, anonymous }: DatasetColumn, as: 'csv' | 'json', deidentify: boolean): string {
+  const sql = deidentify ? (anonymous ?? own) : own;
   if (deidentify) {
     if (type === 'code' || type === 'id') return `pseudonym(${sql}::text)`;
     if (type === 'date') return `${sql} + pseudonym_shift(p.id)`;

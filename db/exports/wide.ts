@@ -1,7 +1,7 @@
 import { shownSession, summarySource, taskSummary } from '../scheduling/effective-status.js';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { choiceColumn, code, date, id, instant, textColumn, utcDate, participantFilter } from './columns.js';
+import { choiceColumn, code, date, id, instant, participantFilter, utcDate, visitNameColumn } from './columns.js';
 import type { DatasetColumn, Dataset } from './columns.js';
 import { SUMMARY_SOURCES } from './words.js';
 
@@ -34,7 +34,7 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
     id('session_id', 'the session; while it is active its public id', shownSession('t')),
     ...participantFilter,
     id('visit_id', 'its visit'),
-    textColumn('visit_name', 'name of the visit', 'v.name'),
+    visitNameColumn('visit_name', 'v'),
     code('window_code', 'window of the visit, or event of the protocol', 'coalesce(w.code, e.event_oid)'),
     date('target_date', 'the visit was due on', 'v.target_date'),
     instant('started_at', 'start of the session'),

@@ -122,7 +122,10 @@ export async function externalIdsHeld(
 
 const CHANGED = FIELDS.filter((field) => field !== 'participant_code');
 
-/** Updates existing participants with all their fields. Planned each time as well. */
+/**
+ * Gives existing participants the fields of their rows; null leaves what is stored, also what another request has just
+ * changed. Planned each time as well.
+ */
 export async function updateImported(
   tx: Tx,
   participants: readonly (ImportedParticipant & { id: string })[],
@@ -130,7 +133,7 @@ export async function updateImported(
   if (participants.length === 0) return;
   await execute(
     tx,
-    `update participants p set ${CHANGED.map((field) => `${field} = g.${field}`).join(', ')}
+    `update participants p set ${CHANGED.map((field) => `${field} = coalesce(g.${field}, p.${field})`).join(', ')}
      from unnest($1::uuid[], ${CHANGED.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id,
        ${CHANGED.join(', ')}) where p.id = g.id`,
     (['id', ...CHANGED] as const).map((field) => participants.map((one) => one[field])),
@@ -191,5 +194,7 @@ export async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await execute(tx, 'savepoint rehearsal');
   const result = await work();
   await execute(tx, 'rollback to savepoint rehearsal');
+  // One within another has the same name.
+  await execute(tx, 'release savepoint rehearsal');
   return result;
 }

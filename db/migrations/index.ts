@@ -88,6 +88,7 @@ import * as recordsToReadAgain from './0112-records-to-read-again.js';
 import * as addressCorrected from './0114-address-corrected.js';
 import * as partialPushes from './0115-partial-pushes.js';
 import * as activeDeviceSessions from './0116-active-device-sessions.js';
+import * as erasedVisitNames from './0122-erased-visit-names.js';
 
 export interface SqlMigration {
   name: string;
@@ -186,5 +187,6 @@ export const migrations: readonly SqlMigration[] = [
   addressCorrected,
   partialPushes,
   activeDeviceSessions,
+  erasedVisitNames,
 ];
 export const latestRevision = migrations.at(-1)!.name;

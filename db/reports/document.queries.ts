@@ -80,13 +80,24 @@ export const sessionTasks = (tx: Tx, sessionId: string): Promise<SessionTask[]> 
       'trial_count',
     );
 
-/** The participant of a session of the study; undefined: none is visible. */
-export async function participantOfSession(tx: Tx, studyId: string, sessionId: string): Promise<string | undefined> {
-  const rows = await query<{ participant_id: string }>(
+/**
+ * A session of the study by its id, or its public one while it is active, with its participant and its day in the
+ * site's time zone; undefined: none is visible.
+ */
+export async function sessionOfStudy(
+  tx: Tx,
+  studyId: string,
+  sessionId: string,
+): Promise<{ id: string; participant_id: string; day: string } | undefined> {
+  const rows = await query<{ id: string; participant_id: string; day: string }>(
     tx,
-    `select s.participant_id from assessment_sessions s join participants p on p.id = s.participant_id
-      where s.id = $1 and s.study_id = $2`,
+    `select s.id, s.participant_id, (s.started_at at time zone coalesce(t.timezone, y.timezone))::date as day
+      from assessment_sessions s join participants p on p.id = s.participant_id join studies y on y.id = s.study_id
+        left join sites t on t.id = p.site_id
+      where s.study_id = $2 and (s.id = $1
+        or s.status = 'active' and s.source = 'online' and session_public_id(s.id) = $1
+        or s.status = 'active' and s.source = 'offline' and session_public_id(s.id) = $1)`,
     [sessionId, studyId],
   );
-  return rows[0]?.participant_id;
+  return rows[0];
 }

@@ -120,9 +120,10 @@ describe('Erasure of a participant', function suite() {
       });
       return export_id;
     };
-    const [named, chosen, spared, nameless] = [
+    const [named, chosen, capitals, spared, nameless] = [
       await asked({}),
       await asked({ participant_ids: [id] }),
+      await asked({ participant_ids: [id.toUpperCase()] }),
       await asked({ participant_ids: [other.id] }),
       await asked({ deidentify: true }),
     ];
@@ -138,14 +139,14 @@ describe('Erasure of a participant', function suite() {
       reason: 'x',
       form_items: ['nickname'],
     });
-    expect(erased.exports).to.equal(3);
+    expect(erased.exports).to.equal(4);
     const statuses = await Promise.all(
-      [named, chosen, writing!.id, spared, nameless].map(
+      [named, chosen, capitals, writing!.id, spared, nameless].map(
         async (one) => (await root.expect(200, 'GET', `/api/exports/${one}`)).status,
       ),
     );
-    expect(statuses).to.deep.equal(['expired', 'expired', 'failed', 'completed', 'completed']);
-    for (const gone of [named, chosen]) {
+    expect(statuses).to.deep.equal(['expired', 'expired', 'expired', 'failed', 'completed', 'completed']);
+    for (const gone of [named, chosen, capitals]) {
       expect((await root.get(`/api/exports/${gone}/download`)).status).to.equal(404);
       await until(() => !existsSync(exportFile(data_dir, gone, 'csv')), { what: 'the file to be removed' });
     }

@@ -67,7 +67,7 @@ export class Ledger {
           action: 'did',
           resource_type: 'thing',
           resource_id: String(i),
-          metadata: { i, text: 'ü " \\ 😀', nested: { b: [1.5, null], a: true } },
+          metadata: { i, text: 'ü " \\ \u2028 😀', nested: { b: [1.5, null], a: true } },
         }),
       );
     }

@@ -65,7 +65,7 @@ describe('A de-identified export', function () {
     for (const { id } of people.slice(3))
       await http.expect(201, 'POST', '/api/schedules/visits', {
         participant_id: id,
-        name: 'A visit',
+        name: 'At home with Ms Noether',
         target_date: '2031-05-20',
         window_open: '2031-05-20',
         window_close: '2031-05-20',
@@ -82,6 +82,7 @@ describe('A de-identified export', function () {
       'moved away',
       '@first',
       'counted from',
+      'Noether',
     ])
       if (typeof text === 'string') secrets.add(text);
     for (const code of [

@@ -61,4 +61,22 @@ describe('The file of an export in the background', function () {
     expect(gone.body.detail).to.match(/has expired: ask for it again/);
     await until(() => !existsSync(file), { what: 'the file to be removed' });
   });
+
+  it('goes at its time also where the study was deleted meanwhile', async () => {
+    const study = await newStudy(http);
+    const { export_id, status_url } = await http.expect<{ export_id: string; status_url: string }>(
+      202,
+      'POST',
+      '/api/exports/ndjson',
+      { study_id: study.id, dataset: 'participants', mode: 'background' },
+    );
+    await until(async () => (await http.expect(200, 'GET', status_url)).status === 'completed', {
+      timeout: 60_000,
+      what: 'the export to be completed',
+    });
+    const file = exportFile(own.dataDir, export_id, 'ndjson');
+    expect(existsSync(file)).to.equal(true);
+    await http.expect(204, 'DELETE', `/api/studies/${study.id}`);
+    await until(() => !existsSync(file), { timeout: 60_000, what: 'the file to be removed' });
+  });
 });

@@ -42,6 +42,12 @@ describe('A text in an exported workbook', () => {
     expect(JSON.parse(row!.data!)).to.deep.equal(data);
   });
 
+  it('may have separators of lines and paragraphs', async () => {
+    const data = { a: 'x\u2028y\u2029z\u0085' };
+    await recorded(data);
+    expect((await cells('raw_trials')).map((row) => JSON.parse(row.data!) as unknown)).to.deep.include(data);
+  });
+
   it('may be the name of a column, or a site of the import template', async () => {
     const id = unique('x');
     const { results } = await site.bulk({

@@ -69,6 +69,21 @@ describe('A file of participants', () => {
     expect(result.warnings).to.deep.equal([]);
   });
 
+  it('of rows that failed has the cells beyond the header too: without them a row would be taken as it is not', async () => {
+    const study = await newStudy(http);
+    const { text } = await sendFile(
+      http,
+      study.id,
+      'participant_code,external_id\nP-1,Smith, John,\n',
+      '?answer=failed_rows',
+    );
+    expect(text.split('\n')[1]).to.match(/^P-1,Smith,2,,TOO_MANY_CELLS,".*", John$/);
+    const again = await imported(http, study.id, text);
+    expect([again.imported_count, again.errors.map(({ code }) => code)]).to.deep.equal([0, ['TOO_MANY_CELLS']]);
+    const mended = text.replace('Smith,2', '"Smith, John",2').replace(/, John$/m, '');
+    expect(await imported(http, study.id, mended)).to.include({ imported_count: 1, error_count: 0 });
+  });
+
   it('in windows-1252 has its own signs, not only those that ISO 8859-1 has too', async () => {
     const study = await newStudy(http);
     const bytes = Buffer.from('participant_code,arm\nP-\x8a\x9e,\x8030 \x96 it\x92s \xe9\n', 'latin1');

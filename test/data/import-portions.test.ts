@@ -207,6 +207,29 @@ describe('A file of participants that is longer than what is read at a time', fu
     expect(await http.expect(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).to.include({ valid: true });
   });
 
+  it('leaves what another request changes meanwhile, where its row does not speak of it', async () => {
+    const study = await studyWith({});
+    const { id } = await newParticipant(http, study.id, { participant_code: 'L-1', email: 'old@example.org' });
+    await database.query('begin');
+    await database.query(`update participants set email = 'new@example.org' where id = $1`, [id]);
+    const answer = imported(http, study.id, 'participant_code,arm\nL-1,B\n', '?mode=upsert');
+    try {
+      await until(
+        async () =>
+          (
+            await database.query<{ waits: boolean }>(
+              `select exists (select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))) as waits`,
+            )
+          ).rows[0]!.waits,
+        { what: 'the import to wait for the row' },
+      );
+    } finally {
+      await database.query('commit');
+    }
+    expect(await answer).to.include({ updated_count: 1 });
+    expect(await http.expect(200, 'GET', `/api/participants/${id}`)).to.include({ email: 'new@example.org', arm: 'B' });
+  });
+
   it('changes thousands of participants at once, each with its message to the workflow', async () => {
     const study = await studyWith({});
     const file = (language: string) =>
@@ -298,9 +321,19 @@ describe('A file of participants that is longer than what is read at a time', fu
     expect(answer.errors.filter(({ code }) => code !== 'REQUIRED').map(({ row, code }) => [row, code])).to.deep.equal(
       hidden.flatMap((_, i) => [
         [2 + i * (APART + 2), 'DUPLICATE_PARTICIPANT_CODE'],
-        [3 + i * (APART + 2), 'DUPLICATE_PARTICIPANT_CODE'],
+        [3 + i * (APART + 2), 'DUPLICATE_EXTERNAL_ID'],
       ]),
     );
+    // None of them is passed over as if it were there, and a dry run writes nothing.
+    const text = `${COLUMNS}\nN-1,,BER,\nH-0,,BER,\nG-0,H-0-external,BER,\n`;
+    for (const query of ['?dry_run=true', '?dry_run=true', '']) {
+      const { imported_count, skipped_count, errors } = await imported(coordinator, study.id, text, query);
+      expect([imported_count, skipped_count, errors.map(({ row, code }) => [row, code])], query).to.deep.equal([
+        1,
+        1,
+        [[4, 'DUPLICATE_EXTERNAL_ID']],
+      ]);
+    }
   });
 
   it('a long answer is kept whole under an Idempotency-Key', async () => {

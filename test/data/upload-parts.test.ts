@@ -62,6 +62,34 @@ describe('The parts of an upload', () => {
     expect(answer.status, answer.text.slice(0, 300)).to.equal(201);
   });
 
+  it('is in the character set that its part names; one that is not known, or not that of the file, is refused', async () => {
+    const file = (charset: string, bytes: readonly number[]) =>
+      formOf({
+        headers: [named('file', '; filename="a.csv"'), `Content-Type: text/csv; charset=${charset}`],
+        content: Buffer.concat([Buffer.from('participant_code\n'), Buffer.from(bytes)]),
+      });
+    for (const [charset, bytes, encoding, code] of [
+      ['windows-1251', [0xc6, 0x31], 'windows-1251', 'Ж1'],
+      ['"ISO-8859-15"', [0xa4], 'iso-8859-15', '€'],
+      ['utf-8', [0xfc, 0x31], 'windows-1252', 'ü1'],
+      ['iso-8859-1', [0xc3, 0xbc], 'utf-8', 'ü'],
+    ] as const) {
+      const { status, body, text } = await sent(file(charset, bytes));
+      expect([status, body.file?.encoding, body.imported_participants?.[0]?.participant_code], text).to.deep.equal([
+        200,
+        encoding,
+        code,
+      ]);
+    }
+    for (const [charset, bytes, sentence] of [
+      ['cp850', [0x81], 'The character set cp850 is not known'],
+      ['shift_jis', [0x81], 'The file is not in shift_jis'],
+    ] as const) {
+      const { status, body } = await sent(file(charset, bytes));
+      expect([status, body.code, body.detail.startsWith(sentence)]).to.deep.equal([400, 'FILE_UNREADABLE', true]);
+    }
+  });
+
   it('a second file, an option that belongs into the query and an unknown field are told, not passed over', async () => {
     const code = unique('PARTS');
     const file = { headers: [named('file', '; filename="a.csv"')], content: `participant_code\n${code}\n` };

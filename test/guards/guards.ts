@@ -2,6 +2,7 @@ import { accountGuards } from './accounts.js';
 import { credentialGuards } from './credentials.js';
 import { dataGuards } from './data.js';
 import { dateGuards } from './dates.js';
+import { fileGuards } from './files.js';
 import type { Guard } from './guard.js';
 import { limitGuards } from './limits.js';
 import { messageGuards } from './messages.js';
@@ -19,6 +20,7 @@ export const guards: readonly Guard[] = [
   ...dataGuards,
   ...sessionGuards,
   ...dateGuards,
+  ...fileGuards,
   ...outwardGuards,
   ...limitGuards,
   ...recordGuards,

@@ -12,7 +12,7 @@ import { download } from '../support/download.js';
 import { readPdf } from '../support/pdf.js';
 import { until } from '../support/until.js';
 import { descendants } from './printing.js';
-import { World } from './world.js';
+import { World, ZONES, dayAt } from './world.js';
 
 /** A document takes a hundred times as long. */
 const BETWEEN_LOOKS_MS = 10;
@@ -119,8 +119,14 @@ describe('Reports as PDF', function () {
       await world.http.expect<Loose>(200, 'GET', `/api/sessions?study_id=${world.study}&participant_id=${one.id}`)
     ).items;
     const printed = await download(world.http, `${at}/sessions/${session!.id}/pdf?page_size=a4`);
-    expect(printed.headers.get('content-disposition')).to.include(code);
-    expect(readPdf(printed.bytes).text).to.include('stroop').and.to.include(code);
+    // The day of the session is that of its site.
+    const day = dayAt(ZONES.site, Date.parse(session!.started_at as string));
+    expect(printed.headers.get('content-disposition')).to.include(`${code}-${day}`);
+    const pdf = readPdf(printed.bytes);
+    expect(pdf.text).to.include('stroop').and.to.include(code);
+    expect(pdf.title).to.equal(
+      `Session report: ${code}, ${new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).format(Date.parse(day))}`,
+    );
   });
 
   it('what cannot be printed is refused', async () => {

@@ -13,6 +13,8 @@ export interface Upload {
   bytes: Buffer;
   parts: Record<string, string>;
   present: boolean;
+  /** The character set that the file's part names (RFC 7578, 4.4). */
+  charset?: string | undefined;
 }
 
 const PART = 'file';
@@ -50,6 +52,7 @@ export async function readUpload(
 
 async function readForm(ctx: Context, limit: number): Promise<Upload> {
   const written = new Map<unknown, Buffer[]>();
+  let charset: string | undefined;
   const read = koaBody({
     multipart: true,
     json: false,
@@ -63,6 +66,7 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
       allowEmptyFiles: true,
       minFileSize: 0,
       onPart: (part, take) => {
+        if (part.name === PART) charset = charsetOf(part.mimetype);
         take(sorted(part));
       },
       fileWriteStreamHandler: (file?: unknown) => {
@@ -101,8 +105,11 @@ async function readForm(ctx: Context, limit: number): Promise<Upload> {
   const bytes = Buffer.concat(written.get(file) ?? []);
   // The request keeps its form until it is answered: this frees the second copy of the file.
   for (const list of written.values()) list.length = 0;
-  return { bytes, parts, present: file !== undefined };
+  return { bytes, parts, present: file !== undefined, charset };
 }
+
+const charsetOf = (type: string | null): string | undefined =>
+  /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type ?? '')?.[1]?.toLowerCase();
 
 /** Ends together with its request. */
 interface Source {

@@ -26,6 +26,7 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
       siteId: state.siteId,
       raw: state.raw,
       parts: state.upload?.parts ?? {},
+      charset: state.upload?.charset,
       context: state.context,
       services,
       requestKey: state.requestKey ?? state.context.requestId,

@@ -33,10 +33,15 @@ export interface CsvRead {
  * quoted cells may contain line breaks. The apostrophes of this service's own files are taken off. Rows are counted as
  * in a spreadsheet: the header is row 1, a quoted line break is within its row, an empty line is a row.
  * @param send gets the rows that are not blank, compressed
+ * @param charset the character set that the file is said to have
  * @throws 400 FILE_UNREADABLE if it can't be parsed, 413 for too many lines
  */
-export async function readCsvRows(bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void): Promise<CsvRead> {
-  const decoded = decode(bytes);
+export async function readCsvRows(
+  bytes: Buffer,
+  send: (piece: Uint8Array<ArrayBuffer>) => void,
+  charset?: string,
+): Promise<CsvRead> {
+  const decoded = decode(bytes, charset);
   requireLines(decoded.text);
   const named = NAMED_SEPARATOR.exec(decoded.text);
   // The line becomes an empty one: rows are counted as a spreadsheet program counts them.

@@ -7,6 +7,10 @@ import type { ReadRow } from './rows.js';
 // Cells come from a third party: none may run as a formula in the reader's spreadsheet.
 const csv = (lines: string[][]): string => stringify(lines.map((cells) => cells.map(csvText)));
 
+/** The cells of a row beyond the header, up to the last one that is filled. */
+const surplus = (cells: readonly string[], columns: number): string[] =>
+  cells.slice(columns, cells.findLastIndex((cell) => cell.trim() !== '') + 1);
+
 /**
  * The failed rows as sent, with their errors: a CSV file that can be corrected and sent again (its added columns are
  * skipped then).
@@ -17,7 +21,7 @@ export class FailedRows {
   private readonly columns: readonly number[];
 
   /** @param headerCells the file's header, unchanged */
-  constructor(headerCells: readonly string[]) {
+  constructor(private readonly headerCells: readonly string[]) {
     this.columns = headerCells.flatMap((name, i) => (isReason(name) ? [] : [i]));
     this.pieces.push(csv([[...this.columns.map((i) => headerCells[i]!), ...reasonColumns]]));
   }
@@ -38,6 +42,8 @@ export class FailedRows {
               error.field ?? '',
               error.code,
               [error, ...(error.others ?? [])].map(({ message }) => message).join('; '),
+              // Without them the row would be taken as it stands, its values in wrong columns.
+              ...surplus(row.cells, this.headerCells.length),
             ],
           ];
         }),

@@ -13,18 +13,21 @@ export type ImportThreadMessage<Found> =
   | { fault: string };
 export interface ImportThreadData {
   bytes: Uint8Array;
+  charset?: string | undefined;
 }
 
 /** Reads the thread's file and sends the result. */
 export async function answerReading<Found>(
-  read: (bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void) => Promise<Found>,
+  read: (bytes: Buffer, send: (piece: Uint8Array<ArrayBuffer>) => void, charset?: string) => Promise<Found>,
 ): Promise<void> {
   const tell = (message: ImportThreadMessage<Found>, moved: ArrayBuffer[] = []) =>
     parentPort!.postMessage(message, moved);
   try {
-    const { bytes } = workerData as ImportThreadData;
-    const sheet = await read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), (piece) =>
-      tell({ piece }, [piece.buffer]),
+    const { bytes, charset } = workerData as ImportThreadData;
+    const sheet = await read(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      (piece) => tell({ piece }, [piece.buffer]),
+      charset,
     );
     tell({ sheet });
   } catch (fault) {

@@ -2,7 +2,7 @@ import { problem } from '../../http/errors.js';
 
 export interface DecodedText {
   text: string;
-  encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+  encoding: string;
 }
 
 const unreadable = (detail: string) => problem('FILE_UNREADABLE', { detail });
@@ -20,9 +20,10 @@ const OWN_OF_1252 =
 /**
  * Decodes a file: UTF-8 with or without a byte order mark, UTF-16 (the "Unicode text" of spreadsheet programs), else
  * windows-1252, their default.
- * @throws 400 FILE_UNREADABLE for a workbook, or a file that is no text in any of these
+ * @param charset the character set that the file is said to have; one of the above is detected all the same
+ * @throws 400 FILE_UNREADABLE for a workbook, or a file that is no text in any of these, or in `charset`
  */
-export function decode(bytes: Buffer): DecodedText {
+export function decode(bytes: Buffer, charset?: string): DecodedText {
   if (
     bytes.subarray(0, 4).equals(Buffer.from('PK\u0003\u0004', 'latin1')) ||
     bytes.subarray(0, 4).equals(Buffer.from('d0cf11e0', 'hex'))
@@ -31,6 +32,8 @@ export function decode(bytes: Buffer): DecodedText {
   }
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16(bytes, 'utf-16le');
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return utf16(bytes, 'utf-16be');
+  const claimed = charset === undefined ? undefined : claimedEncoding(charset);
+  if (claimed !== undefined && !DETECTED.has(claimed) && !hasUtf8Mark(bytes)) return claimedText(bytes, claimed);
   const nulls = zeroBytes(bytes);
   if (nulls.odd > nulls.most) return utf16(bytes, 'utf-16le');
   if (nulls.even > nulls.most) return utf16(bytes, 'utf-16be');
@@ -42,6 +45,33 @@ export function decode(bytes: Buffer): DecodedText {
   const text = bytes.toString('latin1').replace(/[\u0080-\u009f]/g, (sign) => OWN_OF_1252[sign.charCodeAt(0) - 0x80]!);
   if (UNDEFINED_IN_1252.test(text)) throw unreadable('The file’s encoding is not known: save it as CSV in UTF-8.');
   return { text, encoding: 'windows-1252' };
+}
+
+/** Programs name these whatever a file has: looking at the file tells them apart. */
+const DETECTED = new Set(['utf-8', 'utf-16le', 'utf-16be', 'windows-1252']);
+const hasUtf8Mark = (bytes: Buffer): boolean => bytes.subarray(0, 3).equals(Buffer.from('efbbbf', 'hex'));
+
+/** The name of an encoding by one of its labels (https://encoding.spec.whatwg.org). */
+function claimedEncoding(charset: string): string {
+  try {
+    return new TextDecoder(charset).encoding;
+  } catch (fault) {
+    throw problem('FILE_UNREADABLE', {
+      detail: `The character set ${charset.slice(0, 40)} is not known: save the file as CSV in UTF-8.`,
+      cause: fault,
+    });
+  }
+}
+
+function claimedText(bytes: Buffer, encoding: string): DecodedText {
+  try {
+    return { text: new TextDecoder(encoding, { fatal: true }).decode(bytes), encoding };
+  } catch (fault) {
+    throw problem('FILE_UNREADABLE', {
+      detail: `The file is not in ${encoding}, as its part says: save it as CSV in UTF-8.`,
+      cause: fault,
+    });
+  }
 }
 
 function utf16(bytes: Buffer, encoding: 'utf-16le' | 'utf-16be'): DecodedText {

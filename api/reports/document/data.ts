@@ -44,6 +44,8 @@ export interface SessionData {
   study: ReportedStudy;
   identity: ReportedPerson;
   session: ReportedSession;
+  /** Of its start, in the site's time zone. */
+  day: string;
   tasks: SessionTask[];
   modules: TaskReport[];
 }

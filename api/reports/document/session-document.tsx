@@ -3,7 +3,7 @@ import type { SessionTask } from '../../../db/reports/document.queries.js';
 import { DefinitionList } from '../../../activities/html/definition-list.js';
 import type { Imprint, SessionData } from './data.js';
 import { Nothing, PrintedTable, document } from './page.js';
-import { day, reference } from './reference.js';
+import { reference } from './reference.js';
 import { Locale } from './words.js';
 
 /** The page of a session's report. */
@@ -14,7 +14,7 @@ export function sessionDocument(data: SessionData, imprint: Imprint): Promise<st
   return document(
     {
       kind: w.sessionReport,
-      title: `${identity.participant_code}, ${day(speech, session.started_at)}`,
+      title: `${identity.participant_code}, ${speech.date(data.day)}`,
       subtitle: `${study.study_name} (${study.study_code})`,
       mark: `${study.study_code} ${identity.participant_code}`,
       facts: [[w.site, identity.site_code ?? w.noSite]],

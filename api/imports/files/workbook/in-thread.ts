@@ -16,6 +16,8 @@ export interface WorkbookReading {
   what?: 'workbook' | 'file';
   /** Aborted when the client disconnects. */
   gone: AbortSignal;
+  /** The character set that is claimed of a file. */
+  charset?: string | undefined;
   /** The largest accepted workbook needs a twentieth of it on an idle processor. */
   limitMs?: number;
   /** Another reading program: its name, and a file in the same folder. */
@@ -57,10 +59,10 @@ export async function readInThread<Found = SheetRead>(
 
 async function read<Found>(
   bytes: Buffer,
-  { what = 'workbook', gone, limitMs = LIMIT_MS, program = ['./thread', import.meta.url] }: WorkbookReading,
+  { what = 'workbook', gone, charset, limitMs = LIMIT_MS, program = ['./thread', import.meta.url] }: WorkbookReading,
 ): Promise<Contents<Found>> {
   if (gone.aborted) throw left(what);
-  const workerData: ImportThreadData = { bytes };
+  const workerData: ImportThreadData = { bytes, charset };
   const thread = startThread(...program, { workerData, resourceLimits: MEMORY });
   const pieces: Uint8Array[] = [];
   let late: NodeJS.Timeout | undefined;
