@@ -324,7 +324,12 @@ export const settingDefinitions = {
     'password of the role research_app that API and worker log in as; not set: they log in as the owner and ' +
       'take the role',
   ),
-  DATABASE_POOL_MAX: count('Servers of your own', 'connections to PostgreSQL for each process', 20),
+  DATABASE_POOL_MAX: number(
+    'Servers of your own',
+    'connections to PostgreSQL for each process, at least 3: the worker keeps two for its sweeps',
+    20,
+    { min: 3, max: 10_000, integer: true },
+  ),
   TEMPORAL_ADDRESS: formed('Servers of your own', 'host:port; set: no embedded Temporal server is started', {
     is: (raw) => /^(\[[\da-f:.]+\]|[^\s:/@]+)(:\d{1,5})?$/i.test(raw),
     otherwise: 'is not host:port',

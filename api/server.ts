@@ -8,6 +8,7 @@ import { createApp } from './app.js';
 import { problem } from './http/errors.js';
 import type { Problem } from './http/errors.js';
 import type { Route } from './http/route.js';
+import { listeningOn } from './util/listening-on.js';
 
 export interface Listening {
   server: Server;
@@ -68,7 +69,7 @@ export async function listen(services: Dependencies, routes: readonly Route[]): 
         ),
       ),
     );
-    server.listen({ host: HOST, port: PORT === 'auto' ? 0 : PORT }, resolve);
+    server.listen(listeningOn('PORT', { host: HOST, port: PORT === 'auto' ? 0 : PORT }), resolve);
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : PORT;

@@ -7,21 +7,19 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { parseArgs } from 'node:util';
 import { throughCodec } from '../api/operations/payload-codec.service.js';
 import type { SentPayloads } from '../api/operations/payload-codec.service.js';
 import { connectableHost, readSettings } from '../settings.js';
 import { EncryptionCodec } from '../workflows/util/payload-codec.js';
 import { runningOn } from './runtime/postgres/database-url.js';
 import { payloadKeysOf } from './runtime/keys.js';
+import { optionsOf } from './runtime/program.js';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
+const { port } = optionsOf('npm run codec-server [-- --port 8234]', { port: { type: 'string', default: '8234' } });
 const settings = readSettings(process.env, 'tool');
 const keys = payloadKeysOf(settings);
-const {
-  values: { port },
-} = parseArgs({ options: { port: { type: 'string', default: '8234' } } });
 if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
   console.error(`--port must be a number from 0 to 65535, not ${port}.`);
   process.exit(1);

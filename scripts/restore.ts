@@ -3,7 +3,7 @@
  * OLD_DATA_DIR/keys [--to 2026-01-31T12:00:00Z] [--checkpoints FOLDER]`. Temporal begins empty; the worker starts
  * missing workflows from the database.
  */
-import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CheckpointFolder } from '../db/audit/audit-folder.js';
@@ -48,24 +48,19 @@ async function main(): Promise<void> {
     throw new Error(
       `${resolve(values.keys)} holds no POSTGRES_PASSWORD: --keys is the folder "keys" of the former DATA_DIR.`,
     );
-  if (existsSync(join(resolve(values.into), 'postgres')))
-    throw new Error(`${resolve(values.into)} holds a database already: a restore needs a folder of its own.`);
+  requireUnused(resolve(values.into));
 
   const dir = openDataDir(values.into);
   for (const name of readdirSync(values.keys)) cpSync(join(values.keys, name), join(dir.keys, name));
   const place = await placePostgres(dir.path, say);
-  await copyCluster(backup, place);
-  say(
-    `Copied ${backup.name} (${backup.manifest.files.length} files, each as its hash says); now the log, up to ` +
-      `${to?.toISOString() ?? 'its end'}.`,
-  );
-  const {
-    RESTORE: { port, release },
-  } = await reservePorts('127.0.0.1', { RESTORE: 'auto' });
-  await release();
-  const found = await recover(place, { log: backupFolder(settings.BACKUP_DIR).log, to, password, port }, (url) =>
+  const { log } = backupFolder(settings.BACKUP_DIR);
+  const found = await restored(place, { backup, log, to, password }, (url) =>
     tellOf(url, resolve(values.into!), values.checkpoints),
-  );
+  ).catch((fault: unknown) => {
+    for (const begun of begunIn(place.data)) rmSync(begun, { recursive: true, force: true });
+    say(`Nothing of the database is left in ${dir.path}: a restore into it can begin again.`);
+    throw fault;
+  });
   say(
     `Restored into ${dir.path}: ${found.participants} participants, last change ${found.last ?? 'none'}, ` +
       `${found.records} audit records.`,
@@ -101,11 +96,45 @@ function chosen(backups: BaseBackup[], to: Date | undefined, folder: string): Ba
   );
 }
 
+/** Where a restore builds the database, and where that lies in the end. */
+function begunIn(postgres: string): [draft: string, data: string] {
+  // The name may be a link to a folder that the database's user can access.
+  const data = realTarget(postgres);
+  return [`${data}.restoring`, data];
+}
+
+/** @throws Error if the folder holds a database, or what is there of one whose restore was killed or still runs */
+function requireUnused(into: string): void {
+  const [draft, data] = begunIn(join(into, 'postgres'));
+  const begun = existsSync(draft) ? draft : existsSync(join(data, 'recovery.signal')) ? data : undefined;
+  if (begun !== undefined)
+    throw new Error(
+      `${begun} is of a restore that did not end: unless it still runs, remove that folder and begin again.`,
+    );
+  if (existsSync(data)) throw new Error(`${into} holds a database already: a restore needs a folder of its own.`);
+}
+
+/** Copies the base backup, replays the log up to the moment, and runs `tell` on the result. */
+async function restored<T>(
+  place: PostgresPlace,
+  { backup, ...from }: { backup: BaseBackup; log: string; to: Date | undefined; password: string },
+  tell: (url: string) => Promise<T>,
+): Promise<T> {
+  await copyCluster(backup, place);
+  say(
+    `Copied ${backup.name} (${backup.manifest.files.length} files, each as its hash says); now the log, up to ` +
+      `${from.to?.toISOString() ?? 'its end'}.`,
+  );
+  const {
+    RESTORE: { port, release },
+  } = await reservePorts('127.0.0.1', { RESTORE: 'auto' });
+  await release();
+  return recover(place, { ...from, port }, tell);
+}
+
 async function copyCluster({ path, manifest }: BaseBackup, place: PostgresPlace): Promise<void> {
   const from = join(path, 'postgres');
-  // The name may be a link to a folder that the database's user can access.
-  const data = realTarget(place.data);
-  const draft = `${data}.restoring`;
+  const [draft, data] = begunIn(place.data);
   mkdirSync(draft, { mode: 0o700 });
   for (const folder of manifest.folders) mkdirSync(join(draft, folder), { recursive: true, mode: 0o700 });
   for (const { path: file, sha256 } of manifest.files) {

@@ -5,7 +5,6 @@
  *   --old-key-file PATH          a file that holds the key so far (an argument would be seen in the process list)
  */
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { SecretBox, SecretUnreadable } from '../db/client/crypto.js';
 import { openDatabase } from '../db/client/knex.js';
 import { reencrypt, rotateSecrets } from '../db/capture/datacapture-configs.queries.js';
@@ -13,6 +12,7 @@ import { rotateFactors } from '../db/identity/mfa.queries.js';
 import { rotateSubscriptionSecrets } from '../db/events/event-subscriptions.queries.js';
 import { withStudyScope } from '../db/client/transaction.js';
 import { requireDatabase } from './runtime/postgres/database-url.js';
+import { optionsOf } from './runtime/program.js';
 import { encryptionKeyBytes, readSettings } from '../settings.js';
 
 function fail(sentence: string): never {
@@ -31,8 +31,10 @@ function oldKey(path: string | undefined): Buffer {
   return encryptionKeyBytes(text) ?? fail(`${path} does not hold 32 bytes as hex (64 characters) or base64.`);
 }
 
+const values = optionsOf('npm run rotate:datacapture-key -- --old-key-file PATH', {
+  'old-key-file': { type: 'string' },
+});
 const settings = readSettings(process.env, 'tool');
-const { values } = parseArgs({ options: { 'old-key-file': { type: 'string' } } });
 if (!settings.DATABASE_URL) fail('DATABASE_URL is not set: name the database whose secrets are to be encrypted again.');
 if (!settings.DATACAPTURE_ENCRYPTION_KEY) fail('DATACAPTURE_ENCRYPTION_KEY is not set: it holds the new key.');
 const from = new SecretBox(oldKey(values['old-key-file']), 'the old key file');

@@ -7,31 +7,35 @@ import { withFileLimits } from '../../db/client/transaction.js';
 import { authorizeUser, exporterAccess } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { serializeError } from '../http/middleware/request-logger.js';
+import { SharedPlaces } from '../util/shared-places.js';
 import type { Dependencies } from '../dependencies.js';
 
 /** Each holds a database connection for as long as its reader takes. */
-const MAX_STREAMS = 6;
+const places = new SharedPlaces(6, 4);
 /** A reader that takes nothing for this long is gone (half-open connection). */
 const STALL_MS = 60_000;
-let running = 0;
-
 /**
  * A body that `write` writes in a read-only transaction with the caller's current rights, in one snapshot. An error
  * after the start closes the connection, so that nobody takes half a file for a whole one; a reader that disconnects
  * ends the writer.
- * @throws 503 when the maximum number of bodies is being streamed
+ * @throws 503 when the maximum number of bodies is being streamed, 429 when the user reads too many
  */
 export function streamAsCaller(
   { log, database }: Dependencies,
   caller: Caller,
   write: (tx: Tx, sink: PassThrough) => Promise<unknown>,
 ): Readable {
-  if (running >= MAX_STREAMS)
+  const place = places.take(caller.userId);
+  if (place === 'full')
     throw problem('UNAVAILABLE', {
       detail: 'Too many exports are being written: try again, or have it written in the background.',
       headers: { 'Retry-After': '5' },
     });
-  running += 1;
+  if (place === 'enough')
+    throw problem('QUOTA_EXCEEDED', {
+      detail: `You read ${places.each} exports already: end one of them, or have this one written in the background.`,
+      headers: { 'Retry-After': '5' },
+    });
   const sink = new PassThrough();
   let passed = 0,
     seen = -1;
@@ -54,7 +58,7 @@ export function streamAsCaller(
     })
     .finally(() => {
       clearInterval(stalled);
-      running -= 1;
+      place();
     });
   return sink;
 }

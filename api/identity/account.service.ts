@@ -139,6 +139,7 @@ export async function inviteAgain(
 
 /** Ends one of the caller's own logins. @throws 404 */
 export async function revokeLogin({ tx, audit, actor, context }: RequestScope, familyId: string): Promise<void> {
+  await userSecretForUpdate(tx, actor.id);
   if (!(await familyOf(tx, actor.id, familyId))) throw problem('NOT_FOUND', { detail: 'There is no such login.' });
   await revokeFamily(tx, familyId);
   audit.record({
@@ -153,6 +154,7 @@ export async function revokeLogin({ tx, audit, actor, context }: RequestScope, f
 
 /** Ends all of the caller's logins, including this one and all access tokens, at once. */
 export async function revokeAllLogins({ tx, audit, actor, context }: RequestScope): Promise<void> {
+  await userSecretForUpdate(tx, actor.id);
   await revokeAllOf(tx, actor.id);
   audit.record({
     ...auditActor(actor, context),

@@ -105,7 +105,9 @@ export async function changeUser(
     metadata: {
       fields: changed,
       ...(change.role && { role: change.role }),
+      ...(changed.includes('role') && { role_before: before.role }),
       ...(change.status && { status: change.status }),
+      ...(changed.includes('status') && { status_before: before.status }),
       ...(lacksFactor && { logins_ended: true }),
       // Who had access to what, and until when, is known by the log alone.
       ...(changed.includes('study_ids') && { study_ids: after.study_ids, study_ids_before: before.study_ids }),

@@ -10,6 +10,7 @@ import { problem } from '../http/errors.js';
 import { serializeError } from '../http/middleware/request-logger.js';
 import type { Credential } from '../http/request-context.js';
 import type { Dependencies } from '../dependencies.js';
+import { beginDryRun } from './dry-runs-at-once.js';
 import { dryRunWithCodes } from './policy-dry-run.service.js';
 import type { CodedRun, DryRun } from './policy-dry-run.service.js';
 
@@ -36,20 +37,28 @@ export interface TrialRequest {
 
 /**
  * Starts a dry run that continues when its page is left, with the caller's rights. The same one twice is started once.
- * @returns its id
+ * @returns its id @throws 429 QUOTA_EXCEEDED for one who waits for some already
  */
 export async function startTrial(
   by: TrialRequest,
   { text, policy, total }: { text: string; policy: Policy; total: number },
 ): Promise<string> {
   const { services, actor, studyId } = by;
-  const { id, isNew } = await withStudyScope(services.database, studyId, ({ tx }) =>
-    beginTrial(tx, { studyId, userId: actor.id }, { text, total }),
-  );
+  const begun: { end?: () => void } = {};
+  const { id, isNew } = await withStudyScope(services.database, studyId, async ({ tx }) => {
+    const trial = await beginTrial(tx, { studyId, userId: actor.id }, { text, total });
+    if (trial.isNew) begun.end = beginDryRun(actor);
+    return trial;
+  }).catch((fault: unknown) => {
+    begun.end?.();
+    throw fault;
+  });
   if (isNew)
-    compute(by, id, policy).catch((fault: unknown) => {
-      services.log.warn({ err: serializeError(fault) }, 'a dry run of a policy failed');
-    });
+    compute(by, id, policy)
+      .catch((fault: unknown) => {
+        services.log.warn({ err: serializeError(fault) }, 'a dry run of a policy failed');
+      })
+      .finally(begun.end);
   return id;
 }
 

@@ -1,12 +1,12 @@
 import type { RequestScope } from '../http/state.js';
 import { randomUUID } from 'node:crypto';
-import { apiTokenById, insertApiToken, revokeApiToken } from '../../db/v1/api-tokens.queries.js';
+import { apiTokenById, countActiveTokens, insertApiToken, revokeApiToken } from '../../db/v1/api-tokens.queries.js';
 import type { ApiToken } from '../../db/v1/api-tokens.queries.js';
 import { missingIds } from '../../db/identity/users.queries.js';
 import { rolesOfScope } from '../http/access.js';
 import type { Actor, TokenScope } from '../http/access.js';
 import { sha256, signToken } from '../http/security/tokens.js';
-import { problem } from '../http/errors.js';
+import { brokenRule, problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { Dependencies } from '../dependencies.js';
 import { notifyUser } from '../identity/account-notices.js';
@@ -17,13 +17,15 @@ import type { Credential } from '../http/request-context.js';
 
 const DEFAULT_DAYS = 90;
 const DAY_SECONDS = 86_400;
+/** Of a user, at a time: a new password lists them all. */
+const MAX_TOKENS = 200;
 
 /**
  * Creates a token of /api/v1 from a login. It can't have more rights than its user. An older login must prove identity
  * again: the token outlives it.
  * @returns the record with the token, which is only shown here
- * @throws 401 REAUTHENTICATION_REQUIRED or …_FAILED, 403 a scope that the role does not allow, 404 a study without
- * access
+ * @throws 400 TOO_MANY, 401 REAUTHENTICATION_REQUIRED or …_FAILED, 403 a scope that the role does not allow, 404 a
+ * study without access
  */
 export async function mintToken(
   { tx, audit, actor, context }: RequestScope,
@@ -47,6 +49,8 @@ export async function mintToken(
       })),
     });
   await requireRecentProof(tx, settings, { actor, ...minting });
+  if ((await countActiveTokens(tx, actor.id)) >= MAX_TOKENS)
+    throw brokenRule('name', 'TOO_MANY', `is one too many: you have ${MAX_TOKENS} tokens that work, end one of them`);
   const id = randomUUID();
   const seconds = Math.max(1, Math.round((input.expires_in_days ?? DEFAULT_DAYS) * DAY_SECONDS));
   const token = signToken(settings, 'v1', actor, seconds, { jti: id });

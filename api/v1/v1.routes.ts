@@ -93,7 +93,8 @@ export const v1Routes = [
       'left out). Nobody gives more than they have: a study out of reach is 404, a scope that the role does ' +
       'not allow 403; what the user loses later the token loses at that moment. A login older than ' +
       'REAUTHENTICATION_MINUTES (5) proves identity again, by X-Reauthentication or by `password` or `code` ' +
-      '(401 REAUTHENTICATION_REQUIRED). The user is notified by mail.',
+      '(401 REAUTHENTICATION_REQUIRED). A user has 200 valid ones at most (400 TOO_MANY). The user is notified ' +
+      'by mail.',
     headers: Reauthentication,
     body: NewToken,
     responses: { 201: MintedToken, 401: undefined, 403: undefined, 404: undefined },

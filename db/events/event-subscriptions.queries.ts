@@ -1,5 +1,6 @@
 import { raw } from 'objection';
 import { EventSubscriptionRow } from '../models/messages.js';
+import { lockByName } from '../client/advisory-lock.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
@@ -69,8 +70,10 @@ export interface NewSubscription {
   created_by_id: string;
 }
 
-export const countSubscriptions = (tx: Tx, studyId: string): Promise<number> =>
-  EventSubscriptionRow.query(tx).where({ study_id: studyId }).resultSize();
+export async function countSubscriptions(tx: Tx, studyId: string): Promise<number> {
+  await lockByName(tx, `event subscriptions ${studyId}`);
+  return EventSubscriptionRow.query(tx).where({ study_id: studyId }).resultSize();
+}
 
 export async function insertSubscription(tx: Tx, subscription: NewSubscription): Promise<void> {
   await EventSubscriptionRow.query(tx).insert(subscription);

@@ -33,10 +33,11 @@ export async function keepPendingFactor(
   await insertRecoveryCodes(tx, userId, codeHashes);
 }
 
-export async function confirmSecondFactor(tx: Tx, userId: string): Promise<void> {
+/** @param step of the code that confirmed it, which is used up */
+export async function confirmSecondFactor(tx: Tx, userId: string, step: number): Promise<void> {
   await tx('user_mfa')
     .where({ user_id: userId })
-    .update({ verified_at: tx.raw('clock_timestamp()') });
+    .update({ verified_at: tx.raw('clock_timestamp()'), last_step: step });
 }
 
 export async function claimTotpStep(tx: Tx, userId: string, step: number): Promise<void> {

@@ -207,8 +207,14 @@ export async function insertRefreshToken(
   return family_id;
 }
 
-/** The token of a hash, locked: of two concurrent refreshes, the second sees it rotated. */
+/**
+ * The token of a hash, locked: of two concurrent refreshes, the second sees it rotated. Its user is locked first, as by
+ * who ends logins: a token that was made meanwhile would not be ended.
+ */
 export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<RefreshRow | undefined> {
+  const token = await RefreshToken.query(tx).findOne({ token_hash: hash }).select('user_id');
+  if (!token) return undefined;
+  await userSecretForUpdate(tx, token.user_id);
   return tx('refresh_tokens as t')
     .join('users as u', 'u.id', 't.user_id')
     .where('t.token_hash', hash)

@@ -1,5 +1,6 @@
 import { raw } from 'objection';
 import { ApiTokenRow, User } from '../models/identity.js';
+import { lockByName } from '../client/advisory-lock.js';
 import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Database } from '../client/database.js';
@@ -65,6 +66,16 @@ export async function listActiveTokens(tx: Tx, userId: string): Promise<ApiToken
     .orderBy(['created_at', 'id'])
     .select(raw(COLUMNS))
     .castTo<ApiToken[]>();
+}
+
+/** The number of a user's tokens that still work. Concurrent requests of the user run one after another. */
+export async function countActiveTokens(tx: Tx, userId: string): Promise<number> {
+  await lockByName(tx, `api tokens ${userId}`);
+  return ApiTokenRow.query(tx)
+    .where({ user_id: userId })
+    .whereNull('revoked_at')
+    .where('expires_at', '>', raw('clock_timestamp()'))
+    .resultSize();
 }
 
 export async function apiTokenById(tx: Tx, id: string): Promise<ApiToken | undefined> {

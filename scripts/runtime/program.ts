@@ -1,3 +1,6 @@
+import { parseArgs } from 'node:util';
+import type { ParseArgsConfig } from 'node:util';
+
 /**
  * Runs a command-line program: an error becomes one message for the person at the terminal, and exit code 1.
  * @param usage shown for `--help`, and after an option that there is not
@@ -14,6 +17,26 @@ export async function asProgram(main: () => void | Promise<void>, usage?: string
     console.error(fault instanceof Error ? fault.message : String(fault));
     if (isOfArguments && usage !== undefined) console.error(usage);
     process.exitCode = 1;
+  }
+}
+
+/**
+ * The values of a program's options. One that it does not have ends it in a sentence, with its usage; so does `--help`.
+ * @param usage how it is called, as `npm run codec-server [-- --port 8234]`
+ */
+export function optionsOf<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  usage: string,
+  options: Options,
+) {
+  if (process.argv.includes('--help')) {
+    console.log(`Usage: ${usage}`);
+    process.exit(0);
+  }
+  try {
+    return parseArgs({ options }).values;
+  } catch (fault) {
+    console.error(`${(fault as Error).message}\nUsage: ${usage}`);
+    process.exit(1);
   }
 }
 

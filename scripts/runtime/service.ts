@@ -8,12 +8,13 @@ import { adminPasswords, keep, keepAdminPassword, type Secrets } from './keys.js
 import { nodePart } from './node-part.js';
 import type { Lock } from './lock.js';
 import type { Part, PartPlan } from './part.js';
-import type { Address, Reservation } from './ports.js';
+import { reservePorts, type Address, type Reservation } from './ports.js';
 import { placePostgres } from './postgres/postgres-place.js';
 import { lockOutside } from './postgres/postgres-found.js';
 import { applicationUrl, postgresPart, postgresUrl, prepareCluster } from './postgres/postgres.js';
 import { prepareDatabase, workingPassword } from './postgres/prepare-database.js';
 import type { RunJson } from './run-json.js';
+import { StartError } from './start-error.js';
 import { findTemporal } from './temporal/temporal-binary.js';
 import { temporalPart } from './temporal/temporal-server.js';
 
@@ -72,6 +73,31 @@ export const addressOf = (name: PortName, settings: Settings): Address => ({
 /** In production an unsent mail would be lost silently: the catcher is never started there. */
 const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undefined && !settings.production;
 
+/** How often a part is tried on other ports. */
+const MORE_PORTS = 3;
+
+/**
+ * Starts a part that opens its ports itself. Another program may take one after its release: each that is `auto` is
+ * then chosen anew.
+ */
+async function onFreePorts(
+  { settings, ports, cancelled }: ServiceContext,
+  names: PortName[],
+  begin: () => Promise<Part>,
+): Promise<Part> {
+  for (let left = MORE_PORTS; ; left -= 1) {
+    try {
+      return await begin();
+    } catch (fault) {
+      const taken = fault instanceof StartError && /address already in use/i.test(fault.message);
+      const isFree = names.every((name) => settings[name] === 'auto');
+      if (left === 0 || cancelled.aborted || !taken || !isFree) throw fault;
+      const others = Object.fromEntries(names.map((name) => [name, 'auto'])) as Record<PortName, 'auto'>;
+      Object.assign(ports, await reservePorts<PortName>((name) => addressOf(name, settings), others));
+    }
+  }
+}
+
 /**
  * Starts everything, independent parts in parallel, and returns the addresses.
  * @throws StartError, SchemaError with one sentence for the person at the terminal
@@ -95,11 +121,13 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     const lock = lockOutside(place, dir.path);
     if (lock !== undefined) hold(lock);
     const archive = settings.BACKUP_DIR === undefined ? undefined : prepareLog(settings.BACKUP_DIR, place.user);
-    const where = { host: settings.POSTGRES_HOST, port: at('POSTGRES_PORT'), password };
-    await step('PostgreSQL', () =>
-      start(postgresPart(place, { ...where, archive, log: log('postgres'), release: release('POSTGRES_PORT') })),
-    );
-    return postgresUrl(where.host, where.port, password);
+    const host = settings.POSTGRES_HOST;
+    const plan = () => {
+      const where = { host, port: at('POSTGRES_PORT'), password };
+      return postgresPart(place, { ...where, archive, log: log('postgres'), release: release('POSTGRES_PORT') });
+    };
+    await step('PostgreSQL', () => onFreePorts(context, ['POSTGRES_PORT'], () => start(plan())));
+    return postgresUrl(host, at('POSTGRES_PORT'), password);
   };
   let adminPassword: string | null = null;
   const migrated = async (): Promise<string> => {
@@ -132,21 +160,21 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
         ui: settings.TEMPORAL_UI_URL ?? null,
       };
     const cli = await step('Temporal command', () => findTemporal(settings.TEMPORAL_CLI, cache, say, cancelled));
+    const plan = () =>
+      temporalPart({
+        cli,
+        host: settings.TEMPORAL_HOST,
+        port: at('TEMPORAL_PORT'),
+        uiPort: at('TEMPORAL_UI_PORT'),
+        file: join(dir.path, 'temporal.db'),
+        namespace: settings.TEMPORAL_NAMESPACE,
+        retentionDays: settings.TEMPORAL_RETENTION_DAYS,
+        log: log('temporal'),
+        release: release('TEMPORAL_PORT', 'TEMPORAL_UI_PORT'),
+        codec: `${url(settings.HOST, 'PORT')}/codec`,
+      });
     await step('Temporal server', () =>
-      start(
-        temporalPart({
-          cli,
-          host: settings.TEMPORAL_HOST,
-          port: at('TEMPORAL_PORT'),
-          uiPort: at('TEMPORAL_UI_PORT'),
-          file: join(dir.path, 'temporal.db'),
-          namespace: settings.TEMPORAL_NAMESPACE,
-          retentionDays: settings.TEMPORAL_RETENTION_DAYS,
-          log: log('temporal'),
-          release: release('TEMPORAL_PORT', 'TEMPORAL_UI_PORT'),
-          codec: `${url(settings.HOST, 'PORT')}/codec`,
-        }),
-      ),
+      onFreePorts(context, ['TEMPORAL_PORT', 'TEMPORAL_UI_PORT'], () => start(plan())),
     );
     return {
       address: `${connectableHost(settings.TEMPORAL_HOST)}:${at('TEMPORAL_PORT')}`,
@@ -154,28 +182,20 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
       ui: settings.TEMPORAL_UI_URL ?? url(settings.TEMPORAL_HOST, 'TEMPORAL_UI_PORT'),
     };
   };
-  const portsOf: Partial<Record<PortName, string>> = Object.fromEntries(
-    Object.entries(ports).map(([name, reservation]) => [name, String(reservation.port)]),
-  );
-  const env: NodeJS.ProcessEnv = {
-    ...process.env,
-    ...secrets,
-    NODE_ENV: settings.NODE_ENV,
-    HOST: settings.HOST,
-    DATA_DIR: dir.path,
-    ...portsOf,
-  };
+  const portsOf = (): Partial<Record<PortName, string>> =>
+    Object.fromEntries(Object.entries(ports).map(([name, reservation]) => [name, String(reservation.port)]));
   const mail = async (): Promise<{ smtp: string | null; ui: string | null }> => {
     if (!catchesMail(settings)) return { smtp: settings.SMTP_URL ?? null, ui: null };
-    const { MAIL_PORT, MAIL_UI_PORT } = portsOf;
+    const { MAIL_PORT, MAIL_UI_PORT } = portsOf();
     const own = { NODE_ENV: settings.NODE_ENV, DATA_DIR: dir.path, MAIL_HOST: settings.MAIL_HOST };
     const plan = nodePart(
       'mail',
       program('scripts/runtime/mail/mail-catcher.js'),
       { ...plainEnvironment(), ...own, MAIL_PORT, MAIL_UI_PORT },
       log('mail'),
+      { listens: { MAIL_PORT: ports.MAIL_PORT, MAIL_UI_PORT: ports.MAIL_UI_PORT } },
     );
-    await step('mail catcher', () => start({ ...plan, before: release('MAIL_PORT', 'MAIL_UI_PORT') }));
+    await step('mail catcher', () => start(plan));
     return {
       smtp: `smtp://${connectableHost(settings.MAIL_HOST)}:${at('MAIL_PORT')}`,
       ui: url(settings.MAIL_HOST, 'MAIL_UI_PORT'),
@@ -183,7 +203,13 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
   };
 
   const [databaseUrl, temporalAt, mailAt] = await Promise.all([migrated(), temporal(), mail()]);
-  Object.assign(env, {
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    ...secrets,
+    NODE_ENV: settings.NODE_ENV,
+    HOST: settings.HOST,
+    DATA_DIR: dir.path,
+    ...portsOf(),
     DATABASE_URL: applicationUrl(databaseUrl, secrets.DATABASE_APP_PASSWORD),
     TEMPORAL_ADDRESS: temporalAt.address,
     ...(temporalAt.ui === null ? {} : { TEMPORAL_UI_URL: temporalAt.ui }),
@@ -195,18 +221,22 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
           SMS_GATEWAY_URL: settings.SMS_GATEWAY_URL ?? `${mailAt.ui}/sms`,
           PUSH_GATEWAY_URL: settings.PUSH_GATEWAY_URL ?? `${mailAt.ui}/push`,
         }),
-  });
+  };
   await Promise.all([
     step('worker', () =>
       start(
-        nodePart('worker', program('activities/main.js'), environmentOf('worker', env), log('worker'), inspect?.worker),
+        nodePart('worker', program('activities/main.js'), environmentOf('worker', env), log('worker'), {
+          inspect: inspect?.worker,
+        }),
       ),
     ),
     step('API', () =>
-      start({
-        ...nodePart('api', program('api/main.js'), environmentOf('api', env), log('api'), inspect?.api),
-        before: release('PORT'),
-      }),
+      start(
+        nodePart('api', program('api/main.js'), environmentOf('api', env), log('api'), {
+          inspect: inspect?.api,
+          listens: { PORT: ports.PORT },
+        }),
+      ),
     ),
   ]);
   return {

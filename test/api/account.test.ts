@@ -231,5 +231,41 @@ describe('One’s own account', () => {
       expect((await http.get('/api/auth/me')).status).to.equal(401);
       expect((await http.post(`/api/users/${http.userId!}/logout-all`, {})).status).to.equal(401);
     });
+
+    it('that are refreshed at the moment end as well', async () => {
+      const { email, userId } = await user(root, 'coordinator');
+      const { http, tokens } = await login(root.base, email, goodPassword);
+      const sql = new pg.Client({ connectionString: (await service()).database_url });
+      await sql.connect();
+      try {
+        const waiting = (n: number) =>
+          until(
+            async () => {
+              const { rows } = await sql.query<{ n: number }>(
+                `select count(*)::int as n from pg_stat_activity
+                 where application_name = 'api' and cardinality(pg_blocking_pids(pid)) > 0`,
+              );
+              return rows[0]!.n >= n;
+            },
+            { what: `${n} requests that wait` },
+          );
+        await sql.query('begin');
+        await sql.query('select from users where id = $1 for update', [userId]);
+        const refreshing = nobody.post<{ refresh_token?: string }>('/api/auth/refresh', {
+          refresh_token: tokens.refresh_token,
+        });
+        await waiting(1);
+        const ending = http.post('/api/auth/logout-all');
+        await waiting(2);
+        await sql.query('rollback');
+        expect((await ending).status).to.equal(204);
+        const { body } = await refreshing;
+        if (body.refresh_token !== undefined)
+          expect((await nobody.post('/api/auth/refresh', { refresh_token: body.refresh_token })).status).to.equal(401);
+        expect(await open((await login(root.base, email, goodPassword)).http)).to.have.length(1);
+      } finally {
+        await sql.end();
+      }
+    });
   });
 });

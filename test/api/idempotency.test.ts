@@ -116,6 +116,25 @@ describe('Idempotency-Key', () => {
     });
   });
 
+  it('a site that a header names is no other one, nor none', async () => {
+    const [key, study] = [unique(), await newStudy(http)];
+    const siteOf = (site_code: string) => http.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code });
+    const [one, other] = [await siteOf('A'), await siteOf('B')];
+    const exported = (site?: string) =>
+      http.post(
+        '/api/exports/json',
+        { study_id: study.id, dataset: 'participants', mode: 'background' },
+        { headers: { 'Idempotency-Key': key, ...(site && { 'X-Site-ID': site }) } },
+      );
+    const first = await exported(one.id);
+    expect(first.status).to.equal(202);
+    for (const site of [other.id, undefined]) {
+      const { status, body } = await exported(site);
+      expect([status, body.code], site).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
+    }
+    expect((await exported(one.id.toUpperCase())).text).to.equal(first.text);
+  });
+
   it('a key that cannot be kept is 422', async () => {
     for (const key of ['x'.repeat(201), 'two words'])
       expect((await post(key, { participant_code: unique() })).status).to.equal(422);

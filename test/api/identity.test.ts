@@ -188,6 +188,19 @@ describe('Identity', () => {
     ]);
   });
 
+  it('the audit log says which role and status a user had before', async () => {
+    const one = await user(http, 'coordinator');
+    const change = (fields: object) => http.expect(200, 'PATCH', `/api/users/${one.userId}`, fields);
+    await change({ role: 'data_manager', status: 'active' });
+    await change({ role: 'data_manager', status: 'inactive' });
+    const path = `/api/audit?resource_type=user&resource_id=${one.userId}&action=user_changed`;
+    const { items } = await http.expect<{ items: { audit_metadata: object }[] }>(200, 'GET', path);
+    expect(items.map(({ audit_metadata }) => audit_metadata)).to.deep.equal([
+      { fields: ['status'], role: 'data_manager', status: 'inactive', status_before: 'active' },
+      { fields: ['role'], role: 'data_manager', role_before: 'coordinator', status: 'active' },
+    ]);
+  });
+
   it('of several changes that name the same ETag at once, one is made', async () => {
     const one = await user(http, 'coordinator', { study_ids: [] });
     const path = `/api/users/${one.userId}`;

@@ -18,6 +18,53 @@ export const limitGuards: readonly Guard[] = [
     test: 'test/security/dry-runs.test.ts',
     title: 'are three at a time',
   },
+  ...(
+    [
+      [
+        'a policy',
+        'policy',
+        'dryRunFor(actor, () => dryRunWithCodes(tx, studyId, policy))',
+        'dryRunWithCodes(tx, studyId, policy)',
+      ],
+      [
+        'a new visit window',
+        'windows',
+        'dryRunFor(actor, () => trialOf(tx, studyId, randomUUID(), given))',
+        'trialOf(tx, studyId, randomUUID(), given)',
+      ],
+    ] as const
+  ).map(([what, page, text, without]) => ({
+    refuses: `a fourth dry run of a user at once, of ${what} in the console`,
+    file: `api/console/studies/${page}.routes.ts`,
+    text,
+    without,
+    test: 'test/security/dry-runs.test.ts',
+    title: 'are so many together with those in the console',
+  })),
+  {
+    refuses: 'a fourth dry run of a user at once that goes on beside its page',
+    file: 'api/studies/policy-trials.service.ts',
+    text: 'if (trial.isNew) begun.end = beginDryRun(actor);',
+    without: 'void beginDryRun;',
+    test: 'test/security/dry-runs.test.ts',
+    title: 'are so many together with those in the console',
+  },
+  {
+    refuses: 'a fifth export that a user reads at once',
+    file: 'api/exports/streamed.ts',
+    text: 'new SharedPlaces(6, 4)',
+    without: 'new SharedPlaces(6, 6)',
+    test: 'test/security/exports-at-once.test.ts',
+    title: 'are four exports',
+  },
+  {
+    refuses: 'a user’s 201st token of /api/v1',
+    file: 'api/v1/v1-tokens.service.ts',
+    text: '>= MAX_TOKENS)',
+    without: '>= MAX_TOKENS * 10)',
+    test: 'test/security/accounts.test.ts',
+    title: 'a user has 200 tokens that work at most',
+  },
   {
     refuses: 'the result of a rule that took too many steps',
     file: 'workflows/domain/expressions/expressions.ts',

@@ -173,4 +173,12 @@ export const recordGuards: readonly Guard[] = [
     test: ONCE,
     title: 'an import that was tried is not taken for done',
   },
+  {
+    refuses: 'the answer for another site',
+    file: 'api/http/middleware/idempotency.ts',
+    text: '...(state.siteId && { site_id: state.siteId }),',
+    without: '',
+    test: ONCE,
+    title: 'a site that a header names is no other one, nor none',
+  },
 ];

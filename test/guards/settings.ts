@@ -6,6 +6,22 @@ const FILE = 'settings.ts';
 /** What production refuses, and what it does by default. */
 export const settingGuards: readonly Guard[] = [
   {
+    refuses: 'so few connections that the sweeps of the worker wait for ever',
+    file: FILE,
+    text: '{ min: 3, max: 10_000, integer: true },',
+    without: '{ min: 1, max: 10_000, integer: true },',
+    test: TEST,
+    title: 'refuse DATABASE_POOL_MAX=2 that is of another form',
+  },
+  {
+    refuses: 'a restore beside one that did not end',
+    file: 'scripts/restore.ts',
+    text: 'if (begun !== undefined)',
+    without: `if (begun === '')`,
+    test: 'test/operations/backup.test.ts',
+    title: 'that fails leaves nothing in the way of the next one',
+  },
+  {
     refuses: 'production without a secret',
     file: FILE,
     text: 'if (!withheld.includes(name)) faults.push(`${name} is required in production`);',

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { brokenInvariants } from '../anchor/invariants.js';
@@ -149,6 +149,28 @@ describe('Back-up and restore to a moment', function suite() {
     expect(verified.output, 'held against checkpoints from outside')
       .to.match(/[1-9]\d* checkpoints, head [0-9a-f]{64}/)
       .and.contain('chains are valid');
+  });
+
+  it('that fails leaves nothing in the way of the next one; what one that was killed left is named', async () => {
+    const into = temporaryDataDir();
+    const once = (...more: string[]) =>
+      program('restore', ['--into', into, '--keys', join(service.dataDir, 'keys'), ...more], { BACKUP_DIR: backups });
+    const failed = await once('--to', '2099-01-01T00:00:00Z');
+    expect(failed.code, failed.output).to.equal(1);
+    expect(failed.output)
+      .to.contain('ends before the moment that was asked for')
+      .and.contain(`Nothing of the database is left in ${into}: a restore into it can begin again.`);
+    const draft = join(into, 'postgres.restoring');
+    if (!existsSync(draft)) mkdirSync(draft);
+    const refused = await once();
+    rmSync(draft, { recursive: true });
+    expect([refused.code, refused.output.trim()]).to.deep.equal([
+      1,
+      `${draft} is of a restore that did not end: unless it still runs, remove that folder and begin again.`,
+    ]);
+    const again = await once();
+    expect(again.code, again.output).to.equal(0);
+    expect(again.output).to.contain('Restored into');
   });
 
   it('refuses in words: no back-up of that time, a damaged file, a log that ends before, no keys', async () => {

@@ -161,12 +161,20 @@ describe('a service that runs, is stopped or killed', function () {
       fourth.run,
       `insert into datacapture_configs (study_id, api_url, api_token_encrypted) select id, 'https://capture.example.org/api/', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`,
     );
+    await query(
+      fourth.run,
+      `insert into user_mfa (user_id, secret_sealed, verified_at) select id, 'v1:0123456789ab:a:b:c', now() from users`,
+    );
+    await query(
+      fourth.run,
+      `insert into event_subscriptions (study_id, url, events, secret_encrypted) select id, 'https://events.example.org/', '{ENROLLMENT_DATE_SET}', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`,
+    );
     expect(await fourth.stop()).to.equal(0);
     const wrongKey = await failedStart({ DATA_DIR: dataDir });
     expect(wrongKey.code).to.equal(1);
     expect(wrongKey.output).to.contain(
-      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration was ' +
-        'encrypted with another key.',
+      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration, 1 second factor, ' +
+        '1 event subscription were encrypted with another key.',
     );
     expect(readdirSync(dataDir), 'nothing half-started')
       .not.to.include.members(['run.json'])

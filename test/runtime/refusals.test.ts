@@ -87,8 +87,18 @@ describe('a start that cannot go on', function () {
     expect(existsSync('--check'), 'an option is no name of a file').to.equal(false);
   });
 
+  it('of a tool with an option that it does not have is a sentence and how to call it', async () => {
+    for (const tool of ['codec-server', 'rotate-datacapture-key']) {
+      const { code, output } = await failedStart({}, [process.execPath, `dist/scripts/${tool}.js`, '--prot', '1']);
+      expect([tool, code], output).to.deep.equal([tool, 1]);
+      expect(output, tool)
+        .to.match(/^Unknown option '--prot'[^]*\nUsage: npm run /)
+        .and.not.to.match(/^\s+at /m);
+    }
+  });
+
   it('of a tool that is asked for help is how to call it', async () => {
-    for (const tool of ['simulate', 'restore', 'backup', 'audit-verify']) {
+    for (const tool of ['simulate', 'restore', 'backup', 'audit-verify', 'codec-server', 'rotate-datacapture-key']) {
       const { code, output } = await failedStart({}, [process.execPath, `dist/scripts/${tool}.js`, '--help']);
       expect([tool, code], output).to.deep.equal([tool, 0]);
       expect(output.trim(), tool).to.match(/^Usage: npm run /);

@@ -169,6 +169,7 @@ describe('the settings', () => {
     ['REFRESH_TOKEN_DAYS', '1e6', 'must lie between 0.000001 and 36525, not 1000000'],
     ['REQUEST_TIMEOUT_SECONDS', '3000000', 'must lie between 0.001 and 2147483, not 3000000'],
     ['TEMPORAL_RETENTION_DAYS', '200000', 'must lie between 1 and 36500, not 200000'],
+    ['DATABASE_POOL_MAX', '2', 'must lie between 3 and 10000, not 2'],
   ] as const) {
     it(`refuse ${name}=${value} that is of another form, in one sentence`, () => {
       expect(faultsOf({ [name]: value })).to.deep.equal([`${name} ${fault}`]);

@@ -76,6 +76,31 @@ describe('Accounts under attack', () => {
       expect((await one.post('/api/v1/tokens', { ...wanted(), password: goodPassword })).status).to.equal(201);
     });
 
+    it('a user has 200 tokens that work at most', async () => {
+      const one = await user(root, 'researcher', { study_ids: [study.id] });
+      await database.query(
+        `insert into api_tokens (id, user_id, name, scopes, study_ids, token_hash, created_at, expires_at, revoked_at)
+         select gen_random_uuid(), $1::uuid, 'T', array['studies:read'], array[$2::uuid],
+           sha256(convert_to(gen_random_uuid()::text, 'UTF8')), now() - interval '2 days',
+           now() + case when n = 200 then interval '-1 day' else interval '1 day' end,
+           case when n = 201 then now() end
+         from generate_series(1, 201) n`,
+        [one.userId, study.id],
+      );
+      const answers = await Promise.all([1, 2, 3].map(() => one.post('/api/v1/tokens', wanted())));
+      expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 400, 400]);
+      expect(answers.find(({ status }) => status === 400)!.body.errors).to.deep.equal([
+        {
+          path: 'name',
+          code: 'TOO_MANY',
+          message: 'name is one too many: you have 200 tokens that work, end one of them',
+        },
+      ]);
+      const { id } = answers.find(({ status }) => status === 201)!.body;
+      await one.expect(204, 'DELETE', `/api/v1/tokens/${id}`);
+      expect((await one.post('/api/v1/tokens', wanted())).status, 'in its place').to.equal(201);
+    });
+
     it('a new password lists the tokens that go on, and ends them on demand', async () => {
       const one = await user(root, 'researcher', { study_ids: [study.id] });
       const { id } = await one.expect<Loose>(201, 'POST', '/api/v1/tokens', wanted());
@@ -115,8 +140,9 @@ describe('Accounts under attack', () => {
         undefined,
         again(goodPassword),
       );
-      const shown = () => generateSync({ secret: setup.secret });
-      await one.expect(200, 'POST', '/api/auth/mfa/verify', { code: shown() });
+      const shown = (steps: number) =>
+        generateSync({ secret: setup.secret, epoch: Math.floor(Date.now() / 1000) + steps * 30 });
+      await one.expect(200, 'POST', '/api/auth/mfa/verify', { code: shown(0) });
       await told(one.email, 'A second factor was turned on');
       const entered = await nobody.expect<Entered>(200, 'POST', '/api/auth/login', {
         email: one.email,
@@ -127,7 +153,7 @@ describe('Accounts under attack', () => {
         recovery_code: setup.recovery_codes[0],
       });
       expect((await told(one.email, 'A recovery code was used')).text).to.include('127.0.0.1');
-      await one.expect(204, 'POST', '/api/auth/mfa/disable', { code: shown() });
+      await one.expect(204, 'POST', '/api/auth/mfa/disable', { code: shown(1) });
       await told(one.email, 'Your second factor was turned off');
     });
 

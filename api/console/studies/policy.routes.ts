@@ -1,5 +1,6 @@
 import { h } from 'preact';
 import { acceptPolicy, savePolicy } from '../../studies/policy.service.js';
+import { dryRunFor } from '../../studies/dry-runs-at-once.js';
 import { dryRunWithCodes, enrolledIn } from '../../studies/policy-dry-run.service.js';
 import { LONG_TRIAL, startTrial, trialOf } from '../../studies/policy-trials.service.js';
 import { reanchoring } from '../../studies/reanchorings.js';
@@ -76,7 +77,7 @@ export const policyPages = [
           const id = await startTrial(by, { text: form.get('policy')!, policy, total });
           return redirect(`/console/studies/${studyId}/policy/trials/${id}`);
         }
-        const trial = await dryRunWithCodes(tx, studyId, policy);
+        const trial = await dryRunFor(actor, () => dryRunWithCodes(tx, studyId, policy));
         const view = await loadStudyView(tx, actor, studyId);
         const content = h(PolicyPage, { view, trial, text: form.get('policy')! });
         return { title: ui.words.studies.policyTitle, content };

@@ -9,6 +9,7 @@ import { problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { NewVisitWindow, VisitWindowChange } from '../../scheduling/schedules.schemas.js';
 import { changeWindow, createWindow, getWindowOrThrow, removeWindow } from '../../scheduling/windows.service.js';
+import { dryRunFor } from '../../studies/dry-runs-at-once.js';
 import { dryRunSchedules, enrolledIn } from '../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
 import { assertFormVersion } from '../routing/form-version.js';
@@ -95,7 +96,7 @@ export const windowPages = [
       const given = windowIn(form);
       check(NewVisitWindow, given, 'body');
       if (form.get('do') !== 'save') {
-        const trial = await trialOf(tx, studyId, randomUUID(), given);
+        const trial = await dryRunFor(actor, () => trialOf(tx, studyId, randomUUID(), given));
         const view = await loadStudyView(tx, actor, studyId);
         const content = h(WindowPage, { view, trial, typed: typedFields(form, windowFields) });
         return { title: ui.words.studies.addWindow, content };
@@ -134,7 +135,7 @@ export const windowPages = [
       check(VisitWindowChange, given, 'body');
       if (form.get('do') !== 'save') {
         assertFormVersion(form)(window);
-        const trial = await trialOf(tx, studyId, window.id, given);
+        const trial = await dryRunFor(actor, () => trialOf(tx, studyId, window.id, given));
         const view = await loadStudyView(tx, actor, studyId);
         const content = h(WindowPage, { view, window, trial, typed: typedFields(form, windowFields) });
         return { title: ui.words.studies.changeWindow, content };
@@ -176,7 +177,7 @@ export const windowPages = [
       const { id } = window;
       if (form.get('do') === 'try') {
         const studyId = params.study_id.toLowerCase();
-        const trial = await withoutWindow(tx, studyId, id);
+        const trial = await dryRunFor(actor, () => withoutWindow(tx, studyId, id));
         return { title: ui.words.studies.deleteWindow, content: h(DeleteWindowPage, { studyId, window, trial }) };
       }
       await removeWindow({ tx, audit, actor, context }, id, assertFormVersion(form), changeId);

@@ -36,7 +36,7 @@ export function idempotency(route: Route, { database, settings }: Dependencies):
 }
 
 /**
- * The request under its key. Beside the body, its query and study count: an import's dry run is not taken for the
+ * The request under its key. Beside the body, its query, study and site count: an import's dry run is not taken for the
  * import.
  */
 function keyOf(ctx: RouteContext, route: Route, secret: string): IdempotencyKey {
@@ -49,6 +49,7 @@ function keyOf(ctx: RouteContext, route: Route, secret: string): IdempotencyKey 
   const beside = {
     ...Object.fromEntries(names.map((name) => [name, state.search.getAll(name)])),
     ...(state.studyId && !state.params.study_id && { study_id: state.studyId }),
+    ...(state.siteId && { site_id: state.siteId }),
   };
   const content = Object.keys(beside).length > 0 ? Buffer.concat([body, Buffer.from(JSON.stringify(beside))]) : body;
   return idempotencyKeyOf(

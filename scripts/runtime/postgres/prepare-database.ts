@@ -25,24 +25,39 @@ export async function prepareDatabase(
   return { applied, adminCreated: created };
 }
 
-/** A wrong key is one sentence now; later it would be an unreachable capture system. */
+/** What is encrypted with the key: columns that hold it, by table. */
+const ENCRYPTED = [
+  {
+    what: 'capture-system configuration',
+    table: 'datacapture_configs',
+    columns: ['api_token_encrypted', 'webhook_secret_encrypted'],
+  },
+  { what: 'second factor', table: 'user_mfa', columns: ['secret_sealed'] },
+  { what: 'event subscription', table: 'event_subscriptions', columns: ['secret_encrypted'] },
+] as const;
+
+/** A wrong key is one sentence now; later it would be an unreachable capture system, or logins that are refused. */
 async function demandFittingKey(databaseUrl: string, key: string | undefined): Promise<void> {
   const owner = openDatabase({ url: databaseUrl, name: 'key-check', asOwner: true, poolMax: 1 });
   try {
     const { keyId } = new SecretBox(key === undefined ? undefined : encryptionKeyBytes(key));
-    const stored = await readInScope(owner, '*', (tx) =>
-      tx('datacapture_configs').select('api_token_encrypted', 'webhook_secret_encrypted'),
-    );
-    const foreign = stored.filter((row: { api_token_encrypted: string; webhook_secret_encrypted: string | null }) =>
-      [row.api_token_encrypted, row.webhook_secret_encrypted].some(
-        (sealed) => sealed !== null && sealed.split(':')[1] !== keyId,
-      ),
-    );
+    const foreign = await readInScope(owner, '*', async (tx) => {
+      const counts: { what: string; count: number }[] = [];
+      for (const { what, table, columns } of ENCRYPTED) {
+        const rows = (await tx(table).select(...columns)) as Record<string, string | null>[];
+        const isForeign = (sealed: string | null) => sealed !== null && sealed.split(':')[1] !== keyId;
+        const { length: count } = rows.filter((row) => Object.values(row).some(isForeign));
+        if (count > 0) counts.push({ what, count });
+      }
+      return counts;
+    });
     if (foreign.length > 0) {
+      const all = foreign.reduce((sum, { count }) => sum + count, 0);
       throw new StartError(
-        `DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: ${foreign.length} capture-system ` +
-          `${foreign.length === 1 ? 'configuration was' : 'configurations were'} encrypted with another key. Set ` +
-          'that one again; to change keys run scripts/rotate-datacapture-key first.',
+        'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: ' +
+          `${foreign.map(({ what, count }) => `${count} ${what}${count === 1 ? '' : 's'}`).join(', ')} ` +
+          `${all === 1 ? 'was' : 'were'} encrypted with another key. Set that one again; to change keys run ` +
+          'scripts/rotate-datacapture-key first.',
       );
     }
   } finally {

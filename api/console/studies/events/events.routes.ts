@@ -100,7 +100,7 @@ export const eventPages = [
       const given = eventIn(form);
       check(NewEventDefinition, given, 'body');
       if (form.get('do') !== 'save') {
-        const trial = (await eventTrial(tx, view.study, randomUUID(), given)) ?? 'tried';
+        const trial = (await eventTrial({ tx, actor }, view.study, randomUUID(), given)) ?? 'tried';
         const edit = asTyped(eventEdit(undefined), form);
         return { title: ui.words.events.add, content: h(EventPage, { view, edit, trial }) };
       }
@@ -138,7 +138,7 @@ export const eventPages = [
       check(EventDefinitionChange, given, 'body');
       if (form.get('do') !== 'save') {
         assertFormVersion(form)(event);
-        const trial = (await eventTrial(tx, view.study, event.id, given)) ?? 'tried';
+        const trial = (await eventTrial({ tx, actor }, view.study, event.id, given)) ?? 'tried';
         const edit = asTyped(eventEdit(event), form);
         return { title: event.name, content: h(EventPage, { view, event, edit, trial }) };
       }
@@ -159,10 +159,10 @@ export const eventPages = [
     summary: 'Show what deleting an event definition would move',
     access: staff.configure,
     transaction: 'read',
-    view: async ({ tx, params, ui }) => {
+    view: async ({ tx, actor, params, ui }) => {
       const event = await eventOf(tx, params);
       const view = await loadEvents(tx, event.study_id);
-      const trial = await eventTrial(tx, view.study, event.id, null);
+      const trial = await eventTrial({ tx, actor }, view.study, event.id, null);
       return { title: ui.words.events.remove, content: h(DeleteEventPage, { view, event, trial }) };
     },
   }),
@@ -179,10 +179,10 @@ export const eventPages = [
       return after(view, changeId);
     },
     again: ({ read, params, fault, ui }) =>
-      read(async (tx) => {
+      read(async (tx, actor) => {
         const event = await eventOf(tx, params);
         const view = await loadEvents(tx, event.study_id);
-        const trial = await eventTrial(tx, view.study, event.id, null);
+        const trial = await eventTrial({ tx, actor }, view.study, event.id, null);
         return { title: ui.words.events.remove, content: h(DeleteEventPage, { view, event, trial, fault }) };
       }),
   }),

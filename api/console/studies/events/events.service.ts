@@ -8,6 +8,7 @@ import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import { problem } from '../../../http/errors.js';
 import type { NewEventDefinition } from '../../../scheduling/edc.schemas.js';
 import { getEventDefinitionOrThrow } from '../../../scheduling/event-definitions.service.js';
+import { dryRunFor } from '../../../studies/dry-runs-at-once.js';
 import { dryRunSchedules } from '../../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../../studies/policy-dry-run.service.js';
 import { editOf, orNull, wholeNumber } from '../edit/edit.js';
@@ -76,21 +77,22 @@ export function eventIn(form: URLSearchParams): Static<typeof NewEventDefinition
 
 /**
  * A dry run of the schedules with this event in place of the one with its id; null: without it. Undefined if the study
- * does not schedule by events.
+ * does not schedule by events. @throws 429 QUOTA_EXCEEDED for one who waits for some already
  */
 export async function eventTrial(
-  tx: Tx,
+  { tx, actor }: { tx: Tx; actor: { id: string } },
   study: StudyRecord,
   id: string,
   input: Static<typeof NewEventDefinition> | null,
 ): Promise<ScheduleDryRun | undefined> {
   if (!plansByEvents(study)) return undefined;
-  return dryRunSchedules(tx, study.id, (sources: ScheduleSources) => {
+  const change = (sources: ScheduleSources): ScheduleSources => {
     if (!sources.edc) return sources;
     const kept = sources.edc.events.filter((event) => event.id !== id);
     const events = input ? [...kept, { ...input, id } as EventRow].sort(byPlanOrder) : kept;
     return { ...sources, edc: { ...sources.edc, events } };
-  });
+  };
+  return dryRunFor(actor, () => dryRunSchedules(tx, study.id, change));
 }
 /** In the order of the plan. */
 const byPlanOrder = (a: EventRow, b: EventRow): number =>

@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Server } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { readIfThere } from '../../scripts/runtime/files.js';
+import { reservePorts } from '../../scripts/runtime/ports.js';
+import { startService, temporaryDataDir, until } from '../support/service.js';
+import type { Service } from '../support/service.js';
+
+/** Columns of /proc/net/tcp, and the state of a listening socket there. */
+const LOCAL = 1,
+  STATE = 3,
+  INODE = 9,
+  LISTENS = '0A';
+
+/** The listening ports of the machine, with their sockets. */
+const listening = (): { port: number; inode: string }[] =>
+  readFileSync('/proc/net/tcp', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[STATE] === LISTENS)
+    .map((fields) => ({ port: parseInt(fields[LOCAL]!.split(':')[1]!, 16), inode: fields[INODE]! }));
+
+/** Those of a process. */
+function listeningOf(pid: number): number[] {
+  const own = new Set(
+    readdirSync(`/proc/${pid}/fd`).map((fd) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
+      } catch {
+        // It was closed meanwhile.
+        return undefined;
+      }
+    }),
+  );
+  return listening()
+    .filter(({ inode }) => own.has(inode))
+    .map(({ port }) => port);
+}
+
+/** Listens on a port; undefined: it is taken. */
+async function taken(port: number): Promise<Server | undefined> {
+  const server = createServer();
+  try {
+    server.listen({ host: '127.0.0.1', port, exclusive: true });
+    await once(server, 'listening');
+    return server;
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
+    throw fault;
+  }
+}
+
+const supervisorOf = (dataDir: string): number | undefined => {
+  const text = readIfThere(join(dataDir, 'supervisor.json'));
+  return text === undefined || text === ''
+    ? undefined
+    : (JSON.parse(text) as { supervisor: { pid: number } }).supervisor.pid;
+};
+
+describe('A start beside a program that takes each port as soon as it is free', function suite() {
+  this.timeout(240_000);
+  let service: Service | undefined, thief: Server | undefined;
+  before(function linux() {
+    if (!existsSync('/proc/net/tcp')) this.skip();
+  });
+  afterEach(async () => {
+    await service?.stop();
+    thief?.close();
+    [service, thief] = [undefined, undefined];
+  });
+
+  it('gives its own programs the ports that it has chosen: they are never free', async () => {
+    const names = ['PORT', 'MAIL_PORT', 'MAIL_UI_PORT'] as const;
+    const reserved = await reservePorts('127.0.0.1', { PORT: 'auto', MAIL_PORT: 'auto', MAIL_UI_PORT: 'auto' });
+    await Promise.all(names.map((name) => reserved[name].release()));
+    const chosen = names.map((name) => reserved[name].port);
+    let over = false;
+    const stealing = Promise.all(
+      chosen.map(async (port) => {
+        while (!over && !listening().some((one) => one.port === port)) await pause(2);
+        for (; !over; await pause(2)) {
+          const stolen = await taken(port);
+          if (!stolen) continue;
+          thief = stolen;
+          return port;
+        }
+        return undefined;
+      }),
+    );
+    try {
+      service = await startService(Object.fromEntries(names.map((name, index) => [name, String(chosen[index])])));
+    } finally {
+      over = true;
+    }
+    expect(await stealing).to.deep.equal([undefined, undefined, undefined]);
+    expect((await fetch(`${service.run.api}/api/health`)).status).to.equal(200);
+    expect((await fetch(`${service.run.mail_ui}/email`)).status).to.equal(200);
+  });
+
+  it('takes another port for a program that opens its own', async () => {
+    const dataDir = temporaryDataDir();
+    let over = false;
+    const stealing = (async () => {
+      const seen = new Set<number>();
+      for (; !over; await pause(1)) {
+        const pid = supervisorOf(dataDir);
+        if (pid === undefined) continue;
+        const held = new Set(listeningOf(pid));
+        for (const port of held) seen.add(port);
+        for (const port of seen) {
+          if (held.has(port)) continue;
+          thief = await taken(port);
+          if (thief) return port;
+        }
+      }
+      return undefined;
+    })();
+    try {
+      service = await startService({ DATA_DIR: dataDir }, { fresh: true });
+    } finally {
+      over = true;
+    }
+    const port = await stealing;
+    expect(port, 'one was taken').to.be.a('number');
+    const { api, database_url, temporal, temporal_ui, mail_ui } = service.run;
+    expect([api, database_url, temporal, temporal_ui, mail_ui].join(' ')).not.to.include(String(port));
+    await until(async () => (await fetch(`${api}/api/health/detailed`)).status === 200, { what: 'all of it to work' });
+  });
+});
