@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { openDatabase } from './client/knex.js';
+import { placeRestoredEvents } from './events/restored-events.js';
 import { latestRevision, migrations } from './migrations/index.js';
 import type { SqlMigration } from './migrations/index.js';
 
@@ -20,7 +21,8 @@ const source: Knex.MigrationSource<SqlMigration> = {
 export class SchemaError extends Error {}
 
 /**
- * Migrates the schema to the latest revision, under an advisory lock: concurrent processes run one after another.
+ * Migrates the schema to the latest revision, under an advisory lock: concurrent processes run one after another. The
+ * events of a restored dump are put in their place.
  * @returns the revision and the applied migrations. @throws SchemaError when the database is newer than this program.
  */
 export async function migrate(
@@ -39,6 +41,7 @@ export async function migrate(
         number,
         string[],
       ];
+      await placeRestoredEvents(tx);
       if (options.appPassword) {
         // `alter role` takes no parameters; the server quotes the literal.
         const { rows } = await tx.raw(`select format('alter role research_app login password %L', ?::text) as sql`, [
