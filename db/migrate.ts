@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { openDatabase } from './client/knex.js';
-import { placeRestoredEvents } from './events/restored-events.js';
 import { latestRevision, migrations } from './migrations/index.js';
 import type { SqlMigration } from './migrations/index.js';
 
@@ -108,6 +107,24 @@ export function refuseUnknown(applied: Iterable<string>): void {
   const known = new Set(migrations.map((m) => m.name));
   const newer = [...applied].filter((name) => !known.has(name));
   if (newer.length > 0) throw new SchemaError(newerSchema(newer));
+}
+
+/** Studies whose last event, in the order of commits, has the number of a transaction that this server has yet to begin. */
+const WITH_RESTORED_EVENTS = `select s.id from studies s
+  cross join lateral (select coalesce(e.tx, '0') as tx from domain_events e where e.study_id = s.id
+    order by coalesce(e.tx, '0') desc, e.seq desc limit 1) l
+  where l.tx >= pg_snapshot_xmax(pg_current_snapshot())`;
+
+/**
+ * Puts the events of a database that was restored from a dump before those that follow, in the order in which they were
+ * written. They have the transactions of another server, which may be ahead of this one's: streams would wait for these
+ * numbers, and new events would come before them.
+ */
+async function placeRestoredEvents(tx: Knex): Promise<void> {
+  const allow = (change: 'on' | '') => tx.raw(`select set_config('app.erasing', ?, true)`, [change]);
+  await allow('on');
+  await tx.raw(`update domain_events set tx = null where study_id in (${WITH_RESTORED_EVENTS})`);
+  await allow('');
 }
 
 async function refuseNewer(tx: Knex): Promise<void> {
