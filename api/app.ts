@@ -5,7 +5,8 @@ import { cors } from './http/middleware/cors.js';
 import { proxiedAddress } from './http/middleware/proxied-address.js';
 import { requestLogger } from './http/middleware/request-logger.js';
 import type { Route } from './http/route.js';
-import { mountedRoutes, notFound } from './http/router.js';
+import { unknownPath } from './http/middleware/unknown-path.js';
+import { mountedRoutes } from './http/router.js';
 
 /** The Koa application over `routes`. */
 export function createApp(dependencies: Dependencies, routes: readonly Route[]): Koa {
@@ -22,7 +23,7 @@ export function createApp(dependencies: Dependencies, routes: readonly Route[]):
   if (settings.CORS_ORIGINS?.length) app.use(cors(settings.CORS_ORIGINS, routes));
   app.use(compress);
   app.use(mountedRoutes(routes, dependencies));
-  app.use(notFound(dependencies));
+  app.use(unknownPath(routes, dependencies));
   // After the answer has begun (the client disconnected), an error can't be answered.
   app.on('error', (error: Error) =>
     log.warn({ err: { type: error.name, code: (error as { code?: unknown }).code } }, 'connection'),

@@ -20,7 +20,8 @@ const source: Knex.MigrationSource<SqlMigration> = {
 export class SchemaError extends Error {}
 
 /**
- * Migrates the schema to the latest revision, under an advisory lock: concurrent processes run one after another.
+ * Migrates the schema to the latest revision, under an advisory lock: concurrent processes run one after another. The
+ * events of a restored dump are put in their place.
  * @returns the revision and the applied migrations. @throws SchemaError when the database is newer than this program.
  */
 export async function migrate(
@@ -39,6 +40,7 @@ export async function migrate(
         number,
         string[],
       ];
+      await placeRestoredEvents(tx);
       if (options.appPassword) {
         // `alter role` takes no parameters; the server quotes the literal.
         const { rows } = await tx.raw(`select format('alter role research_app login password %L', ?::text) as sql`, [
@@ -105,6 +107,24 @@ export function refuseUnknown(applied: Iterable<string>): void {
   const known = new Set(migrations.map((m) => m.name));
   const newer = [...applied].filter((name) => !known.has(name));
   if (newer.length > 0) throw new SchemaError(newerSchema(newer));
+}
+
+/** Studies whose last event, in the order of commits, has the number of a transaction that this server has yet to begin. */
+const WITH_RESTORED_EVENTS = `select s.id from studies s
+  cross join lateral (select coalesce(e.tx, '0') as tx from domain_events e where e.study_id = s.id
+    order by coalesce(e.tx, '0') desc, e.seq desc limit 1) l
+  where l.tx >= pg_snapshot_xmax(pg_current_snapshot())`;
+
+/**
+ * Puts the events of a database that was restored from a dump before those that follow, in the order in which they were
+ * written. They have the transactions of another server, which may be ahead of this one's: streams would wait for these
+ * numbers, and new events would come before them.
+ */
+async function placeRestoredEvents(tx: Knex): Promise<void> {
+  const allow = (change: 'on' | '') => tx.raw(`select set_config('app.erasing', ?, true)`, [change]);
+  await allow('on');
+  await tx.raw(`update domain_events set tx = null where study_id in (${WITH_RESTORED_EVENTS})`);
+  await allow('');
 }
 
 async function refuseNewer(tx: Knex): Promise<void> {

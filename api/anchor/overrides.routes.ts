@@ -102,8 +102,8 @@ export const overrideRoutes = [
     path: '/api/studies/{study_id}/approvals',
     operationId: 'listStudyApprovals',
     tag: 'Anchor date',
-    summary: 'List pending override requests of a study, oldest first',
-    description: 'What waits for an approver, with the effect on each visit. `status` lists decided ones as well.',
+    summary: 'List override requests of a study, oldest first',
+    description: 'With the effect on each visit. `status=pending` lists what waits for an approver.',
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({ ...paging, status: Type.Optional(OverrideStatus) }),
@@ -160,12 +160,12 @@ export const overrideRoutes = [
     path: '/api/approvals',
     operationId: 'listApprovals',
     tag: 'Anchor date',
-    summary: 'List pending override requests across studies, oldest first',
+    summary: 'List override requests across studies, oldest first',
     access: inStudy(),
     transaction: 'read',
     description:
-      'What waits for an approver in all studies that the caller sees, with the effect on each visit. A study ' +
-      'context narrows the list.',
+      'In all studies that the caller sees, with the effect on each visit. `status=pending` lists what waits for ' +
+      'an approver; a study context narrows the list.',
     query: Type.Object({
       ...paging,
       study_id: Type.Optional(Uuid),

@@ -6,7 +6,6 @@ import type { Dependencies } from '../dependencies.js';
 import { problem } from './errors.js';
 import { answerFaults } from './middleware/answer-faults.js';
 import { codecCors } from './middleware/codec-cors.js';
-import { refuseUnknownPath } from './middleware/begin.js';
 import { countRequest } from './middleware/rate-limit.js';
 import { pipeline } from './pipeline.js';
 import type { Route } from './route.js';
@@ -49,9 +48,6 @@ function otherMethods(ofPath: readonly Route[], dependencies: Dependencies): Rou
   const refuse = refuseMethod(ofPath, dependencies);
   return page ? [answerFaults(page, dependencies) as unknown as RouterMiddleware, refuse] : [refuse];
 }
-
-/** The answer without a matching route. */
-export const notFound = (dependencies: Dependencies) => (ctx: Context) => refuseUnknownPath(ctx, dependencies);
 
 /** Answers OPTIONS, and refuses an unsupported method of a known path with a list of the supported ones. */
 function refuseMethod(routes: readonly Route[], dependencies: Dependencies) {

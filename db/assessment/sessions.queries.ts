@@ -87,7 +87,7 @@ export function listSessions(tx: Tx, filter: SessionFilter): Promise<Listed<Sess
     found,
     COLUMNS,
     filter,
-    { started_at: 's.started_at', completed_at: 's.completed_at', created_at: 's.created_at', status: 's.status' },
+    { started_at: 's.started_at', completed_at: 's.completed_at', created_at: 's.created_at', status: STATUS },
     's.id',
   );
 }

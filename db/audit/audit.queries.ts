@@ -1,5 +1,6 @@
 import { HASHED_COLUMNS } from './audit-records.js';
 import { query } from '../client/query.js';
+import { UUID } from '../client/uuid.js';
 import type { Tx } from '../client/database.js';
 
 export interface AuditFilter {
@@ -16,6 +17,9 @@ export interface AuditFilter {
 }
 
 const EQUAL = ['study_id', 'user_id', 'action', 'resource_type', 'resource_id', 'request_id'] as const;
+
+/** An id in capitals is the same id; other names are as they were recorded. */
+const spellingsOf = (value: string): string[] => (UUID.test(value) ? [value, value.toLowerCase()] : [value]);
 
 /** Whether the study exists or existed: its chain stays. */
 export async function hasChain(tx: Tx, studyId: string): Promise<boolean> {
@@ -46,7 +50,7 @@ export interface ListedAuditRecord {
 export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: ListedAuditRecord[]; total: number }> {
   const matching = () => {
     const query = tx('audit_log');
-    for (const field of EQUAL) if (filter[field] !== undefined) void query.where(field, filter[field]);
+    for (const field of EQUAL) if (filter[field] !== undefined) void query.whereIn(field, spellingsOf(filter[field]));
     if (filter.from) void query.where('created_at', '>=', filter.from);
     if (filter.to) void query.where('created_at', '<=', filter.to);
     return query;

@@ -3,7 +3,7 @@ import { Stage } from '../anchor/stage.js';
 import { makeWorld } from '../contract/world.js';
 import type { World } from '../contract/world.js';
 import { document as contract } from '../support/contract.js';
-import { Http } from '../support/http.js';
+import { Http, unique } from '../support/http.js';
 import { until } from '../support/until.js';
 
 interface Operation {
@@ -141,6 +141,37 @@ describe('ETags in the contract', function tags() {
     }
   });
 
+  it('are on a schedule and on a sync conflict, which is another one once it is resolved', async () => {
+    const { study_id: studyId, participant_id: participantId } = world.ids;
+    const item = {
+      id: unique('local'),
+      participantId,
+      studyId,
+      status: 'completed',
+      syncStatus: 'pending',
+      syncAttempts: 0,
+      startedAt: '2024-05-06T09:00:00Z',
+      completedAt: '2024-05-06T09:30:00Z',
+    };
+    await stage.admin.expect(200, 'POST', '/api/sync/sessions', item);
+    const other = { ...item, completedAt: '2024-05-06T09:40:00Z' };
+    expect((await stage.admin.expect(200, 'POST', '/api/sync/sessions', other)).status).to.equal('conflict');
+    const conflicts = `/api/studies/${studyId}/sync-conflicts`;
+    const [conflict] = (await stage.admin.expect(200, 'GET', conflicts)).items as { id: string }[];
+    const schedule = `/api/studies/${studyId}/participants/${participantId}/schedule`;
+    const tags: string[] = [];
+    for (const path of [schedule, `${conflicts}/${conflict!.id}`]) {
+      const tag = (await stage.admin.get(path)).headers.get('etag');
+      expect(tag, path).to.match(/^"[\w-]{22}"$/);
+      tags.push(tag!);
+      const again = await askedAgain(stage.admin, path, {}, tag!);
+      expect([again.status, again.headers.get('etag')], path).to.deep.equal([304, again.known]);
+    }
+    await stage.admin.expect(200, 'POST', `${conflicts}/${conflict!.id}/resolve`, { keep: 'server', reason: 'x' });
+    const resolved = await stage.admin.get(`${conflicts}/${conflict!.id}`, { headers: { 'If-None-Match': tags[1]! } });
+    expect([resolved.status, resolved.body.status]).to.deep.equal([200, 'resolved']);
+  });
+
   it('are named for a record that is made', async () => {
     const made = await stage.admin.post('/api/studies', { study_code: `T-${Date.now()}`, study_name: 'Made' });
     expect([made.status, made.headers.has('etag'), bears(told('/api/studies', 'post'), 201)]).to.deep.equal([
@@ -148,5 +179,22 @@ describe('ETags in the contract', function tags() {
       true,
       true,
     ]);
+  });
+
+  it('are other ones when the site that a participant and its visits are at has another code', async () => {
+    const { participant_id, visit_id, site_id } = world.ids;
+    const paths = [`/api/participants/${participant_id}`, `/api/visits/${visit_id}`];
+    const known = new Map<string, string>();
+    for (const path of paths) {
+      const tag = (await stage.admin.get(path)).headers.get('etag')!;
+      known.set(path, (await askedAgain(stage.admin, path, {}, tag)).known);
+    }
+    const site_code = unique('moved');
+    await stage.admin.expect(200, 'PATCH', `/api/sites/${site_id}`, { site_code });
+    for (const path of paths) {
+      const answer = await stage.admin.get(path, { headers: { 'If-None-Match': known.get(path)! } });
+      expect(answer.status, path).to.equal(200);
+      expect(answer.body.site_code, path).to.equal(site_code);
+    }
   });
 });

@@ -93,6 +93,54 @@ describe('What client and service agree on', () => {
     }
   });
 
+  describe('addresses of pages', () => {
+    const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+    for (const [asked, page] of [
+      ['/portal/?token=abc', '/portal?token=abc'],
+      ['/docs/', '/docs'],
+      ['/redoc//', '/redoc'],
+      ['/console/studies/', '/console/studies'],
+    ] as const)
+      it(`${asked} leads to ${page}`, async () => {
+        for (const [method, accept] of [
+          ['GET', browser],
+          ['HEAD', '*/*'],
+        ] as const) {
+          const { status, headers } = await wire(http, asked, { Accept: accept }, method);
+          expect([status, headers.location]).to.deep.equal([308, page]);
+        }
+      });
+
+    it('one that is none is a page in words for a browser, and JSON for a program', async () => {
+      const shown = await wire(http, '/protal', { Accept: browser, 'Accept-Language': 'de-AT,de;q=0.9' });
+      expect([shown.status, shown.headers['content-type'], shown.headers.vary]).to.deep.equal([
+        404,
+        'text/html; charset=utf-8',
+        'Accept',
+      ]);
+      expect(shown.bytes.toString()).to.include('<html lang="de"').and.include('gibt es keine Seite');
+      expect(shown.headers['content-security-policy']).to.include("default-src 'none'");
+      const without: [string, Record<string, string>][] = [
+        ['/protal', { Accept: '*/*' }],
+        ['/api/protal', { Accept: browser }],
+        ['/api', { Accept: browser }],
+        ['/other.json', { Accept: browser }],
+        ['//evil.example/docs/', { Accept: '*/*' }],
+        ['/protal/', { Accept: '*/*' }],
+      ];
+      for (const [path, headers] of without) {
+        const { status, headers: answered, bytes } = await wire(http, path, headers);
+        expect([status, answered['content-type'], answered.location], path).to.deep.equal([
+          404,
+          'application/json; charset=utf-8',
+          undefined,
+        ]);
+        expect(JSON.parse(bytes.toString()), path).to.include({ code: 'NOT_FOUND' });
+      }
+    });
+  });
+
   describe('pages of other origins', () => {
     it('get no leave where none is named', async () => {
       const { headers } = await wire(http, '/api/studies', { Origin: 'https://evil.example' });

@@ -510,6 +510,15 @@ describe('Assessment sessions', () => {
     });
   });
 
+  it('are sorted by the status that they show, also before the sweep', async () => {
+    const [over, done] = [await site.session(), await site.session()];
+    expect((await site.end(done)).status).to.equal(200);
+    await endTimeOf(over);
+    const list = `/api/sessions?study_id=${site.study.id}&sort=status`;
+    const { items } = await site.http.expect<{ items: Loose[] }>(200, 'GET', list);
+    expect(items.map(({ status }) => status)).to.deep.equal(['completed', 'expired']);
+  });
+
   it('are listed with filters, and seen in their study only', async () => {
     const battery = await site.battery();
     const [one, two] = [

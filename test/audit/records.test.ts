@@ -103,6 +103,10 @@ describe('What is an audit record', function suite() {
     ).to.deep.equal(Array.from({ length: total }, (_, i) => total - i));
     expect((await all('skip=1&limit=1')).items).to.deep.equal([items[1]]);
     expect((await all(`resource_type=site&resource_id=${site.id}`)).items).to.have.length(1);
+    // Some platforms write ids in capitals.
+    expect((await all(`resource_id=${String(site.id).toUpperCase()}`)).items).to.have.length(1);
+    const { request_id: asked } = items[0]!;
+    expect((await all(`request_id=${String(asked).toUpperCase()}`)).items[0]!.id).to.equal(items[0]!.id);
     expect((await all(`user_id=${root.userId}&from=${before}`)).total).to.equal(total);
     expect((await all(`to=${before}`)).total).to.equal(0);
     expect((await root.get('/api/audit?from=yesterday')).status).to.equal(422);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { AnchorStudy, DAY, Stage } from '../anchor/stage.js';
 import { openDatabase } from '../../db/client/knex.js';
+import { migrate } from '../../db/migrate.js';
 import { Http, newStudy } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/until.js';
@@ -130,6 +131,36 @@ describe('The stream of a study’s events', function streamTests() {
     } finally {
       stream.stop();
       await database.destroy();
+    }
+  });
+
+  it('goes on in a database that was restored from a dump, on a server with other numbers of transactions', async () => {
+    const restored = await stage.study(FINAL_AT_ONCE, { days: [0] });
+    await setDate(restored);
+    await setDate(restored);
+    const [first] = await emitted(restored);
+    const database = openDatabase({ url: stage.run.database_url, name: 'stream-test', poolMax: 2, asOwner: true });
+    try {
+      await database.transaction(async (tx) => {
+        await tx.raw(`select set_config('app.studies', '*', true), set_config('app.erasing', 'on', true)`);
+        await tx.raw(
+          'update domain_events set tx = (tx::text::numeric + 1000000000)::text::xid8 where study_id = ?',
+          restored.id,
+        );
+      });
+    } finally {
+      await database.destroy();
+    }
+    // As the deployment after a restore does.
+    await migrate(stage.run.database_url);
+    const stream = await follow(stage.admin, restored.id, { 'Last-Event-ID': first!.id });
+    try {
+      await has(stream, 1);
+      await setDate(restored);
+      await has(stream, 2);
+      expect(stream.events.map(({ id }) => id)).to.deep.equal((await emitted(restored)).slice(1).map(({ id }) => id));
+    } finally {
+      stream.stop();
     }
   });
 

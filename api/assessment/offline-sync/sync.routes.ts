@@ -1,7 +1,7 @@
 import { nowIso } from '../../../db/client/clock.js';
 import { listConflicts } from '../../../db/assessment/offline-conflicts.queries.js';
 import { anyone, inStudy, staff, evenWithdrawn } from '../../http/access.js';
-import { route, largeJson } from '../../http/route.js';
+import { route, largeJson, response, withContentTag } from '../../http/route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../../http/common.schemas.js';
 import {
   AnyResponse,
@@ -172,9 +172,11 @@ export const syncRoutes = [
     description: 'What the device sent and what the service has, side by side. 404 where there is no such conflict.',
     access: inStudy(),
     transaction: 'read',
-    responses: { 200: Conflict },
-    handle: ({ tx, actor, params }) =>
-      conflictAnswer(tx, params.study_id, params.conflict_id, { writesSessions: mayWriteSessions(actor) }),
+    responses: { 200: response(Conflict, { etag: true }) },
+    handle: async ({ tx, actor, params }) =>
+      withContentTag(
+        await conflictAnswer(tx, params.study_id, params.conflict_id, { writesSessions: mayWriteSessions(actor) }),
+      ),
   }),
   route({
     method: 'POST',

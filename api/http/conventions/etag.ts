@@ -1,17 +1,23 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { TSchema } from 'typebox';
+import { JsonStream } from '../json/json-stream.js';
+
+/** What a record shows of others, and of the day: it changes without the record's own row. */
+const SHOWN = ['status', 'participant_code', 'site_code', 'adherence', 'days_off_target'] as const;
 
 /**
- * The strong tag of a record: its id and its version. Undefined if it is not a single record with an `updated_at` or a
- * `version`.
+ * The strong tag of a record: its id, its version, and what it shows of others. Undefined if it is not a single record
+ * with an `updated_at` or a `version`.
  */
 export function etagOf(record: unknown): string | undefined {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return undefined;
-  const { id, participant_id, updated_at, version, status } = record as Record<string, unknown>;
+  const fields = record as Record<string, unknown>;
+  const { id, participant_id, updated_at, version } = fields;
   const key = id ?? participant_id;
   if (key === undefined || (updated_at === undefined && version === undefined)) return undefined;
-  const source = [key, updated_at, version, status].map((part) => String(part ?? '')).join('|');
-  return `"${hash('sha256', source, 'base64url').slice(0, 22)}"`;
+  const parts = [key, updated_at, version, ...SHOWN.map((name) => fields[name])];
+  const source = parts.map((part) => String(part ?? '')).join('|');
+  return tagOf(hash('sha256', source, 'base64url'));
 }
 
 /** Whether a schema describes such records, at least partly. */
@@ -25,8 +31,13 @@ export function describesTagged(schema: TSchema): boolean {
 }
 
 /** The strong tag of a resource without a version: of its whole content. */
-export const contentTag = (content: object): string =>
-  `"${hash('sha256', JSON.stringify(content), 'base64url').slice(0, 22)}"`;
+export function contentTag(content: object): string {
+  if (!(content instanceof JsonStream)) return tagOf(hash('sha256', JSON.stringify(content), 'base64url'));
+  const written = createHash('sha256');
+  for (const piece of content.pieces) written.update(piece);
+  return tagOf(written.digest('base64url'));
+}
+const tagOf = (digest: string): string => `"${digest.slice(0, 22)}"`;
 
 /**
  * Whether an If-Match or If-None-Match list names the tag (`*`: any). Weak tags are compared by value for

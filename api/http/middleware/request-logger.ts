@@ -3,6 +3,7 @@ import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
 import { nowMs } from '../../../db/client/clock.js';
 import { isHttpsOutside } from '../../public-url.js';
+import { FAULT_POLICY, faultPage } from '../documents/fault-page.js';
 import { toProblem } from '../to-problem.js';
 import { drainRequestBody } from '../body/drain.js';
 import type { RequestState } from '../state.js';
@@ -83,9 +84,22 @@ function answerFault(ctx: Context, thrown: unknown, log: Logger): void {
     log.warn({ request_id: requestId, code: fault.code, err: serializeError(fault.cause) }, 'unavailable');
   ctx.set(fault.options.headers ?? {});
   ctx.status = fault.status;
+  if (isForBrowser(ctx)) {
+    ctx.vary('Accept');
+    ctx.set('Content-Security-Policy', FAULT_POLICY);
+    ctx.type = 'text/html; charset=utf-8';
+    ctx.body = faultPage(fault.status, ctx.get('accept-language'));
+    return;
+  }
   ctx.type = 'application/json; charset=utf-8';
   ctx.body = JSON.stringify(fault.body(requestId));
 }
+
+/** Whether a person opens an address of pages: the API, its codec and its documents answer JSON to everybody. */
+const isForBrowser = (ctx: Context): boolean =>
+  ['GET', 'HEAD'].includes(ctx.method) &&
+  ctx.get('accept').includes('text/html') &&
+  !/^\/(?:api|codec)(?:\/|$)|\.json$/.test(ctx.path);
 
 /** An error for the log: class, code and stack. A database error's `detail` quotes row values and is left out. */
 export function serializeError(thrown: unknown): Record<string, unknown> | undefined {
