@@ -28,8 +28,8 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
  * Replaces the assessment. Eligible and ineligible are confirmations with a user and a time (`confirmed_at`, else now;
  * the same status again keeps its time). With `signing`, the same waiver once more approves it, by another user.
  * @throws 403 a confirmation or waiver without the required role, 400 no instant, without confirmation, or eligible
- * against a criterion that is not waived, 401 as `signatureOf` for an approval, 409 STALE (also for an If-Match without an assessment), 409
- * PARTICIPANT_ERASED, 422 criteria larger than a fact may be
+ * against a criterion that is not waived, 401 as `signatureOf` for an approval, 409 STALE (also for an If-Match without
+ * an assessment), 409 PARTICIPANT_ERASED, 422 criteria larger than a fact may be
  */
 export async function saveEligibility(
   { tx, audit, actor, context }: RequestScope,

@@ -37,8 +37,8 @@ const STYLES = [
 ];
 
 /**
- * Tables become cards where there is no room for their columns: five and more of them need more than a tablet has. Paper
- * is as narrow, but its letters are smaller.
+ * Tables become cards where there is no room for their columns: five and more of them need more than a tablet has.
+ * Paper is as narrow, but its letters are smaller.
  */
 function cardsCss(): Buffer {
   const rules = own('cards.css').toString('utf8');
