@@ -26,8 +26,8 @@ export interface Messaging {
   activities: ReminderActivities & SummaryActivities;
   /** Sends one notification, for the relay. */
   send: (id: string) => Promise<void>;
-  /** Sends a user a link to choose a password, for the relay. */
-  sendUserLink: (id: string) => Promise<void>;
+  /** Sends a user a link to choose a password, for the relay. `asked`: the language of the page that asked for it. */
+  sendUserLink: (id: string, asked?: string) => Promise<void>;
   /** Sends a user an account notice, for the relay. */
   sendAccountNotice: (id: string) => Promise<void>;
   /** Creates the periodic jobs, and sets the database's lateness limit from the settings. */

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { linkHash } from '../../db/portal/portal.queries.js';
-import { keepUserLink, userLinkSent } from '../../db/identity/user-links.queries.js';
+import { keepUserLink, languagesOfStudies, userLinkSent } from '../../db/identity/user-links.queries.js';
 import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
-import { withStudyScope } from '../../db/client/transaction.js';
+import { primaryLanguage } from '../../workflows/domain/notifications/built-in.js';
+import { readInScope, withStudyScope } from '../../db/client/transaction.js';
 import { textMail } from './mail.js';
 import { RefusedMessage, faultAfter } from './provider.js';
 import type { Provider } from './provider.js';
@@ -22,36 +23,74 @@ export interface UserLinkDeps {
   retryDays: number;
 }
 
-const words: Record<LinkPurpose, (link: string, minutes: number) => { subject: string; text: string }> = {
-  password_reset: (link, minutes) => ({
+interface LinkWords {
+  subject: string;
+  text: (link: string, span: string) => string;
+}
+interface Words extends Record<LinkPurpose, LinkWords> {
+  button: string;
+  /** Days, hours, or minutes. */
+  units: readonly [string, string, string];
+}
+
+const en: Words = {
+  password_reset: {
     subject: 'Choose a new password',
-    text:
+    text: (link, span) =>
       'Somebody, most likely you, asked for a new password for your account of the Research Assessment ' +
       `Platform.\n\n${link}\n\n` +
-      `The link works once, for ${span(minutes)}. If you did not request this, you can ignore it: your ` +
+      `The link works once, for ${span}. If you did not request this, you can ignore it: your ` +
       `password stays as it is.\n`,
-  }),
-  invitation: (link, minutes) => ({
+  },
+  invitation: {
     subject: 'Your account of the Research Assessment Platform',
-    text:
-      `An account was made for you. Choose your password here:\n\n${link}\n\nThe link works once, for ` +
-      `${span(minutes)}.\n`,
-  }),
+    text: (link, span) =>
+      `An account was made for you. Choose your password here:\n\n${link}\n\nThe link works once, for ${span}.\n`,
+  },
+  button: 'Choose a password',
+  units: ['days', 'hours', 'minutes'],
 };
-const span = (minutes: number): string =>
-  minutes >= 2880
-    ? `${Math.round(minutes / 1440)} days`
-    : minutes >= 120
-      ? `${Math.round(minutes / 60)} hours`
-      : `${Math.round(minutes * 100) / 100} minutes`;
+
+const de: Words = {
+  password_reset: {
+    subject: 'Neues Passwort wählen',
+    text: (link, span) =>
+      'Jemand, wahrscheinlich Sie, hat für Ihr Konto bei der Research Assessment Platform ein neues Passwort ' +
+      `angefordert.\n\n${link}\n\n` +
+      `Der Link gilt einmal, ${span} lang. Wenn Sie ihn nicht angefordert haben, können Sie diese Nachricht ` +
+      'ignorieren: Ihr Passwort bleibt, wie es ist.\n',
+  },
+  invitation: {
+    subject: 'Ihr Konto bei der Research Assessment Platform',
+    text: (link, span) =>
+      `Für Sie wurde ein Konto angelegt. Wählen Sie hier Ihr Passwort:\n\n${link}\n\n` +
+      `Der Link gilt einmal, ${span} lang.\n`,
+  },
+  button: 'Passwort wählen',
+  units: ['Tage', 'Stunden', 'Minuten'],
+};
+
+function span(minutes: number, language: 'en' | 'de', [days, hours, short]: Words['units']): string {
+  if (minutes >= 2880) return `${Math.round(minutes / 1440)} ${days}`;
+  if (minutes >= 120) return `${Math.round(minutes / 60)} ${hours}`;
+  return `${minutes.toLocaleString(language, { maximumFractionDigits: 2 })} ${short}`;
+}
+
+/** German if the page was German by which the link was asked for, or all of the user's studies are; else English. */
+async function languageOf(database: Database, userId: string, asked: string | undefined): Promise<'en' | 'de'> {
+  const known =
+    asked === undefined ? await readInScope(database, '*', (tx) => languagesOfStudies(tx, userId)) : [asked];
+  return known.length > 0 && known.every((one) => primaryLanguage(one ?? '') === 'de') ? 'de' : 'en';
+}
 
 /**
  * Sends a user a link to choose a password. The token is created for this sending and stored nowhere else; after a
  * crash the message is sent again, and the last link counts.
+ * `asked`: the language of the page by which the user asked for it.
  */
 export const sendUserLink =
   ({ database, mail, secret, publicUrl, pages, minutes, retryDays }: UserLinkDeps) =>
-  async (id: string): Promise<void> => {
+  async (id: string, asked?: string): Promise<void> => {
     if (!secret)
       throw Object.assign(new Error('SESSION_SECRET is not set: a link cannot be made.'), {
         code: 'SESSION_SECRET_MISSING',
@@ -68,14 +107,17 @@ export const sendUserLink =
     try {
       const page = link.purpose === 'invitation' ? pages?.accept : pages?.reset;
       const url = page?.(token) ?? `${publicUrl.replace(/\/+$/, '')}/account/password?token=${token}`;
-      const { subject, text } = words[link.purpose](url, minutes[link.purpose]);
-      const button = { url, says: 'Choose a password' };
+      const language = await languageOf(database, link.user_id, asked);
+      const words = language === 'de' ? de : en;
+      const { subject, text: textOf } = words[link.purpose];
+      const text = textOf(url, span(minutes[link.purpose], language, words.units));
+      const button = { url, says: words.button };
       await mail.send({
         id,
         to: link.email,
         subject,
         text,
-        html: textMail({ language: 'en', title: subject, text: text.trimEnd(), button }),
+        html: textMail({ language, title: subject, text: text.trimEnd(), button }),
       });
     } catch (thrown) {
       const fault = faultAfter(thrown, link.created_at, retryDays);

@@ -23,7 +23,7 @@ export function createMessageHandler(deps: {
   eager?: boolean;
   unsigned?: 'accept' | 'refuse';
   sendNotification: (id: string) => Promise<void>;
-  sendUserLink: (id: string) => Promise<void>;
+  sendUserLink: (id: string, asked?: string) => Promise<void>;
   sendAccountNotice: (id: string) => Promise<void>;
   setPoll: (studyId: string) => Promise<void>;
   noteChange: (change: OpenChange) => Promise<void>;
@@ -98,7 +98,9 @@ export function createMessageHandler(deps: {
         case 'notification':
           return deps.sendNotification(subject);
         case 'user-link':
-          return payload.notice === true ? deps.sendAccountNotice(subject) : deps.sendUserLink(subject);
+          return payload.notice === true
+            ? deps.sendAccountNotice(subject)
+            : deps.sendUserLink(subject, payload.language as string | undefined);
         case 'datacapture-sync':
           return startOnce(() =>
             deps.client.workflow.start(contract.workflowTypes.datacaptureSync, {

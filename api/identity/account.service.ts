@@ -37,15 +37,22 @@ import type { RequestContext } from '../http/request-context.js';
 /** The minimum time of an answer, so that it does not reveal whether there was anything to do. */
 const MIN_MS = 150;
 
-async function queueLink(tx: Tx, userId: string, purpose: LinkPurpose): Promise<void> {
-  await putOutbox(tx, [{ topic: 'user-link', studyId: null, subject: await insertUserLink(tx, userId, purpose) }]);
+/** @param language of the page by which the user asks for it, if there is one */
+async function queueLink(tx: Tx, userId: string, purpose: LinkPurpose, language?: string): Promise<void> {
+  const subject = await insertUserLink(tx, userId, purpose);
+  await putOutbox(tx, [{ topic: 'user-link', studyId: null, subject, ...(language && { payload: { language } }) }]);
 }
 
 /**
  * Sends a link for a new password, if there is such an active account; the answer is the same either way. @throws 429
  * by account
  */
-export async function forgotPassword(services: Dependencies, email: string, context: RequestContext): Promise<void> {
+export async function forgotPassword(
+  services: Dependencies,
+  email: string,
+  context: RequestContext,
+  language?: string,
+): Promise<void> {
   const account = sha256(email.toLowerCase()).toString('base64url');
   assertAllowed(await services.rateLimits.auth.take(`forgot:${account}`));
   await Promise.all([
@@ -53,7 +60,7 @@ export async function forgotPassword(services: Dependencies, email: string, cont
     withStudyScope(services.database, [], async ({ tx, audit }) => {
       const user = await userSecretByEmail(tx, email);
       if (user?.status !== 'active' || !(await maySendLink(tx, services.settings, { user_id: user.id }))) return;
-      await queueLink(tx, user.id, 'password_reset');
+      await queueLink(tx, user.id, 'password_reset', language);
       audit.record({
         study_id: null,
         user_id: user.id,

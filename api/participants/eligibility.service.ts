@@ -9,6 +9,8 @@ import { invalidFields, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from './facts.schemas.js';
 import { assertNotErased } from './erasure-guard.js';
+import { signatureOf } from './signatures.service.js';
+import type { SignatureRequest } from './signatures.service.js';
 import { lockForShare, realInstant, announceSourcesChanged } from './participants.service.js';
 import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
@@ -24,16 +26,17 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 
 /**
  * Replaces the assessment. Eligible and ineligible are confirmations with a user and a time (`confirmed_at`, else now;
- * the same status again keeps its time).
+ * the same status again keeps its time). With `signing`, the same waiver once more approves it, by another user.
  * @throws 403 a confirmation or waiver without the required role, 400 no instant, without confirmation, or eligible
- * against a criterion that is not waived, 409 STALE (also for an If-Match without an assessment), 409
- * PARTICIPANT_ERASED, 422 criteria larger than a fact may be
+ * against a criterion that is not waived, 401 as `signatureOf` for an approval, 409 STALE (also for an If-Match without
+ * an assessment), 409 PARTICIPANT_ERASED, 422 criteria larger than a fact may be
  */
 export async function saveEligibility(
   { tx, audit, actor, context }: RequestScope,
   participantId: string,
   input: Static<typeof PutEligibility>,
   assertIfMatch: (record: Record<string, unknown> | undefined) => void,
+  signing?: SignatureRequest,
 ): Promise<Eligibility> {
   const tooMuch = [input.inclusion_criteria ?? {}, input.exclusion_criteria ?? {}].flatMap((criteria, i) =>
     boundFaults(criteria, i === 0 ? 'inclusion_criteria' : 'exclusion_criteria', Object.keys(criteria).length),
@@ -59,10 +62,12 @@ export async function saveEligibility(
   const newlyConfirmed =
     confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !sameWaiver(before, input);
-  const waived = waiverOf(waiver ? (newlyWaived ? undefined : before) : null, actor);
+  const waived = waiverOf(waiver ? (newlyWaived ? undefined : before) : null, actor, signing !== undefined);
   if ((newlyConfirmed || newlyWaived) && !mayConfirm.includes(actor.role)) {
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not confirm eligibility.` });
   }
+  const approves = waived.waiver_approved_by_id !== null && (before?.waiver_approved_by_id ?? null) === null;
+  const signature = approves && signing && (await signatureOf(tx, participant.study_id, actor, signing, 'approval'));
   const assessment: Partial<Eligibility> & { study_id: string; participant_id: string } = {
     study_id: participant.study_id,
     participant_id: participantId,
@@ -93,6 +98,7 @@ export async function saveEligibility(
       status_after: status,
       confirmed_at,
       ...(waived.waiver_approved_by_id !== null && { waiver_approved_by_id: waived.waiver_approved_by_id }),
+      ...(signature && { waiver_proved_by: signature.proved_by }),
     },
   });
   await putOutbox(tx, [announceSourcesChanged(participant, actor, context)]);
@@ -107,19 +113,25 @@ const sameWaiver = (before: Eligibility | undefined, input: Static<typeof PutEli
   before.waiver_reason === input.waiver_reason &&
   [...before.waiver_criteria_ids].sort().join('\0') === [...(input.waiver_criteria_ids ?? [])].sort().join('\0');
 
+/** Whether the waiver waits for an approval that this user may give: another user's, with the right to confirm. */
+export function mayApproveWaiver(assessment: Eligibility, { id, role }: Pick<Actor, 'id' | 'role'>): boolean {
+  const { has_waiver, waiver_requested_by_id, waiver_approved_by_id, imported_by } = assessment;
+  // An imported waiver belongs to the importer: the person in its document wrote nothing here.
+  const writer = waiver_requested_by_id ?? imported_by;
+  return has_waiver && waiver_approved_by_id === null && writer !== id && mayConfirm.includes(role);
+}
+
 /**
  * The author and approver of the waiver. Sending the same waiver approves it, by another user who may confirm.
  * @param before the same waiver; undefined: it is new; null: there is none
+ * @param isApproval false: the request leaves the waiver as it is
  */
-function waiverOf(before: Eligibility | null | undefined, actor: Actor): Waiver {
+function waiverOf(before: Eligibility | null | undefined, actor: Actor, isApproval: boolean): Waiver {
   const none = { waiver_approved_by_id: null, waiver_approved_at: null };
   if (before === null) return { waiver_requested_by_id: null, ...none };
   if (before === undefined) return { waiver_requested_by_id: actor.id, ...none };
   const { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at } = before;
-  // An imported waiver belongs to the importer: the person in its document wrote nothing here.
-  const writer = waiver_requested_by_id ?? before.imported_by;
-  const approves = waiver_approved_by_id === null && writer !== actor.id && mayConfirm.includes(actor.role);
-  return approves
+  return isApproval && mayApproveWaiver(before, actor)
     ? { waiver_requested_by_id, waiver_approved_by_id: actor.id, waiver_approved_at: nowIso() }
     : { waiver_requested_by_id, waiver_approved_by_id, waiver_approved_at };
 }

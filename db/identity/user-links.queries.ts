@@ -36,6 +36,14 @@ export async function keepUserLink(
   return { user_id: kept.user_id, email: user!.email, purpose: kept.purpose, created_at: kept.created_at };
 }
 
+/** The default languages of a user's studies. */
+export async function languagesOfStudies(tx: Tx, userId: string): Promise<(string | null)[]> {
+  const rows = (await tx('studies as s')
+    .whereIn('s.id', tx('user_studies').select('study_id').where({ user_id: userId }))
+    .distinct(tx.raw(`s.config #>> '{notifications,default_language}' as language`))) as { language: string | null }[];
+  return rows.map(({ language }) => language);
+}
+
 export async function userLinkSent(tx: Tx, id: string): Promise<void> {
   await UserLink.query(tx)
     .findById(id)

@@ -45,11 +45,10 @@ export const participantSorts = ['created_at', 'participant_code', 'enrollment_d
 export interface ParticipantFilter extends Page {
   studyId?: string | undefined;
   status?: string | undefined;
+  /** Matches anywhere in code, external id or email. */
   search?: string | undefined;
   /** Matches anywhere in code or external id. */
   code?: string | undefined;
-  /** Matches anywhere in the email address. */
-  email?: string | undefined;
   siteCode?: string | undefined;
 }
 
@@ -69,7 +68,6 @@ export function participantsPage(filter: ParticipantFilter): PageStatement {
     conditions.push(
       `position(folded(${value(filter.code)}) in folded(concat_ws(chr(10), p.participant_code, p.external_id))) > 0`,
     );
-  if (filter.email) conditions.push(`position(folded(${value(filter.email)}) in folded(p.email)) > 0`);
   if (filter.search)
     conditions.push(
       `position(folded(${value(filter.search)}) in folded(concat_ws(chr(10), p.participant_code, p.external_id, ` +

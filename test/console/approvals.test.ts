@@ -111,6 +111,8 @@ describe('the console’s page of an approval', function () {
     await signIn(page, of.approver.email);
     expect(await textOf(page, 'h1')).to.equal('Eingang');
     expect(await textOf(page, '#menu .count')).to.match(/^1/);
+    // The second page of what was a longer list.
+    await page.goto(`${browser.base}/console/inbox?skip=50`);
     await submit(page, `a[href="/console/approvals/${of.request}"]`);
     await fill(page, { reason: 'nicht begründet' });
     await submit(page, 'button[value=deny]');

@@ -104,6 +104,12 @@ describe('every form of the console', function () {
     });
     expect(again.status).to.equal(200);
     expect(again.text).to.include(SHOWN).and.to.include('/console/today');
+    const upload = forms.find((form) => UPLOADS.test(form))!;
+    const file = new FormData();
+    file.set('file', new Blob(['participant_code\nP-1\n']), 'participants.csv');
+    const sent = await fetch(`${stage.run.api}${upload}`, { method: 'POST', body: file, redirect: 'manual' });
+    expect(sent.status).to.equal(401);
+    expect(await sent.text(), 'a file is chosen again on its page').to.include(`name="next" value="${upload}"`);
   });
 
   it('refuses who has lost the right while the page was open, and gives back what was typed', async () => {

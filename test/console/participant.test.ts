@@ -244,6 +244,27 @@ describe('the console’s page of a participant', function () {
     expect((await investigator.get(at(person, 'facts'))).text).to.include('Eligible');
   });
 
+  it('names the day of a consent that cannot be at its field, in the reader’s language', async () => {
+    const study = await stage.study(provisional, { fields: { consent_mode: 'econsent' } });
+    const person = await study.person();
+    const coordinator = await visitor(await staff(study, 'coordinator'));
+    const before = (await coordinator.get(at(person, 'facts'))).text;
+    for (const [day, said] of [
+      ['1024-03-01', 'Das liegt außerhalb des Möglichen.'],
+      ['1.3.2024', 'Nennen Sie ein Datum als Jahr-Monat-Tag'],
+    ] as const) {
+      const { status, text } = await coordinator.send(
+        'POST',
+        `${at(person)}/consents`,
+        { _token: tokenIn(before), _back: at(person, 'facts'), signed_on: day },
+        { 'accept-language': 'de' },
+      );
+      expect(status, day).to.equal(400);
+      expect(text, day).to.match(/name="signed_on"[^>]*aria-invalid/);
+      expect(/id="field-signed_on-error">([^<]*)</.exec(text)![1], day).to.match(new RegExp(`^${said}`));
+    }
+  });
+
   it('says of a consent that is kept elsewhere that it is not recorded here, not that it is signed', async () => {
     for (const [consent_mode, said] of [
       ['external', 'Not recorded here: counts as met'],

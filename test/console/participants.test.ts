@@ -123,6 +123,29 @@ describe('the console’s list of participants', function () {
     expect(await page(coordinator!, `/console/studies/${ended.id}/enroll`)).to.include('It enrolls nobody.');
   });
 
+  it('finds a code with an @, and shows all pages of a search by address without the address in any URL', async () => {
+    const many = await stage.study(withApproval);
+    const by = await signedIn(((await many.as('coordinator')) as unknown as { email: string }).email);
+    const domain = `${unique('clinic')}.example.org`;
+    for (let i = 0; i < 51; i += 1)
+      await stage.admin.expect(201, 'POST', `/api/studies/${many.id}/participants`, {
+        participant_code: `M${String(i).padStart(2, '0')}`,
+        email: `m${i}@${domain}`,
+      });
+    await many.person({ participant_code: 'P@7' });
+    const find = (fields: Record<string, string>) =>
+      by.post('/console/participants', '/console/participants', { study: '', status: '', ...fields });
+    expect((await find({ q: 'P@7' })).text)
+      .to.include('>P@7<')
+      .and.to.include('1 participant');
+    const first = (await find({ q: `@${domain.toUpperCase()}` })).text;
+    expect(first).to.include('51 participants').and.to.include('>M49<').and.not.to.include('>M50<');
+    const [, skip] = /<button name="skip" value="(\d+)">Next page</.exec(first)!;
+    const second = (await find({ q: `@${domain}`, skip: skip! })).text;
+    expect(second).to.include('>M50<').and.to.include('>Previous page<').and.not.to.include('>M49<');
+    expect(second).not.to.match(new RegExp(`href="[^"]*${domain}`));
+  });
+
   it('has pages, and of other studies nothing', async () => {
     const many = await stage.study(withApproval);
     for (let i = 0; i < 52; i += 1)
@@ -133,6 +156,7 @@ describe('the console’s list of participants', function () {
     const visitor = await signedIn(by.email);
     const first = (await visitor.get('/console/participants')).text;
     expect(first).to.include('52 participants').and.to.include('N49').and.not.to.include('>N50<');
+    expect(first).to.include('1 to 50 of 52').and.to.include('>Next page<');
     expect(Buffer.byteLength(first)).to.be.lessThan(100_000);
     expect((await visitor.get('/console/participants?skip=50')).text)
       .to.include('N51')

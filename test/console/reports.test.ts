@@ -119,6 +119,7 @@ describe('the console’s page of reports', function () {
     const wrong = await visitor.get(`${path}?from=2024-05-01&to=2024-04-01&site_code=&arm=`);
     expect(wrong.status).to.equal(400);
     expect(wrong.text).to.include('The first day lies after the last.');
+    expect(wrong.text, 'what was asked, and the way back').to.include('2024-05-01').and.to.include(`href="${path}"`);
     const stranger = await user(stage.admin, 'researcher', { study_ids: [(await newStudy(stage.admin)).id] });
     const other = await Visitor.of(stage.run.api, stranger.email);
     for (const at of [path, `${path}/plots/enrollment.svg`]) expect((await other.get(at)).status, at).to.equal(404);

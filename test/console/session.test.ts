@@ -188,6 +188,50 @@ describe('logins of the console', function () {
     }
   });
 
+  it('get their links in the language of their studies, and of the page by which they ask for one', async () => {
+    const { mail_ui } = await service();
+    const subjects = async (email: string, count: number) =>
+      until(
+        async () => {
+          const mails = (await (await fetch(`${mail_ui}/email?to.address=${encodeURIComponent(email)}`)).json()) as {
+            subject: string;
+            text: string;
+            html: string;
+            to: { address: string }[];
+          }[];
+          const mine = mails.filter(({ to }) => to.some(({ address }) => address === email));
+          return mine.length >= count ? mine : undefined;
+        },
+        { what: 'the mails' },
+      );
+    const [german, english] = [
+      await newStudy(by, { config: { notifications: { default_language: 'de-AT' } } }),
+      await newStudy(by),
+    ];
+    const invited = async (study_ids: unknown[]) => {
+      const email = `${unique('invited')}@example.org`;
+      await by.expect(201, 'POST', '/api/users/invite', { email, name: 'Invited', role: 'researcher', study_ids });
+      return { email, mail: (await subjects(email, 1))[0]! };
+    };
+    const first = await invited([german.id]);
+    expect(first.mail.subject).to.equal('Ihr Konto bei der Research Assessment Platform');
+    expect(first.mail.text)
+      .to.include('Wählen Sie hier Ihr Passwort')
+      .and.to.match(/gilt einmal, \d+ Tage lang/);
+    expect(first.mail.html).to.include('lang="de"').and.to.include('>Passwort wählen<');
+    for (const study_ids of [[german.id, english.id], []])
+      expect((await invited(study_ids)).mail.subject).to.equal('Your account of the Research Assessment Platform');
+    const asks = new Visitor(base);
+    const { text } = await asks.get('/console/forgot');
+    const form = { _token: tokenIn(text), email: first.email };
+    await asks.send('POST', '/console/forgot', form, { 'accept-language': 'en' });
+    const both = await subjects(first.email, 2);
+    expect(both.map(({ subject }) => subject)).to.include('Choose a new password');
+    await asks.send('POST', '/console/forgot', form, { 'accept-language': 'de' });
+    const all = await subjects(first.email, 3);
+    expect(all.map(({ subject }) => subject)).to.include('Neues Passwort wählen');
+  });
+
   it('begin with a mailed link: an invitation, or a new password', async () => {
     const email = `${unique('invited')}@example.org`;
     const study = await newStudy(by);

@@ -54,6 +54,8 @@ describe('the console’s visits of today', function () {
     expect(await namesOn(visitor, `?group=opening&day=${day(4)}`)).to.deep.equal(['Later']);
     expect(await namesOn(visitor, `?day=${day(4)}`)).to.deep.equal(['Later', 'Opening', 'Wide']);
     expect(await namesOn(visitor, '?day=nonsense&study=x')).to.have.length(3);
+    // The list became shorter since its second page was opened.
+    expect(await namesOn(visitor, '?skip=50'), 'the last page').to.have.length(3);
     const place = await site.http.expect(201, 'POST', `/api/studies/${site.study.id}/sites`, {
       site_code: unique('SITE'),
       name: 'A site',
@@ -295,6 +297,13 @@ describe('the console’s visits of today', function () {
       .and.to.include(`Closing,${day(-5)},${day(-5)},${day(2)},UTC`);
     const page = await visitor.get('/console/today');
     expect(page.text).to.include('=cmd|calc &lt;script>').and.not.to.include('<script>alert');
+    const paper = await openConsole(browser, '/console/today', { viewport: { width: 718, height: 1_000 } });
+    await signIn(paper.page, (await staffOf(site.study.id)).email);
+    const row = () => paper.page.evaluate(`getComputedStyle(document.querySelector('main tbody tr')).display`);
+    expect(await row(), 'as cards on a tablet').to.equal('block');
+    await paper.page.emulateMediaType('print');
+    expect(await row(), 'as a table on paper').to.equal('table-row');
+    expect(Number(await paper.page.evaluate('document.documentElement.scrollWidth'))).to.be.at.most(718);
     expect(page.text, 'a data manager changes no visit').not.to.include('/complete"');
     const refused = await visitor.send('POST', `/console/visits/${site.participant.id}/complete`, {
       _token: tokenIn(page.text),

@@ -162,4 +162,20 @@ export const credentialGuards: readonly Guard[] = [
     test: 'test/security/authorizations.test.ts',
     title: 'an authorization that is refused is a record of the study, and none is kept under a key',
   },
+  {
+    refuses: 'a waiver that is approved without the proof that the study asks for',
+    file: 'api/participants/eligibility.service.ts',
+    text: 'approves && signing && (await',
+    without: 'approves && signing?.proof && (await',
+    test: 'test/api/waivers-and-zones.test.ts',
+    title: 'approving a waiver is a signature',
+  },
+  {
+    refuses: 'a waiver that is approved by recording the eligibility in the console',
+    file: 'api/participants/eligibility.service.ts',
+    text: 'isApproval && mayApproveWaiver(before, actor)',
+    without: '(isApproval || !isApproval) && mayApproveWaiver(before, actor)',
+    test: 'test/console/waivers.test.ts',
+    title: 'recording the eligibility approves nothing',
+  },
 ];

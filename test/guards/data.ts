@@ -193,7 +193,7 @@ export const dataGuards: readonly Guard[] = [
   {
     refuses: 'a waiver that its importer approves',
     file: 'api/participants/eligibility.service.ts',
-    text: 'waiver_requested_by_id ?? before.imported_by;',
+    text: 'waiver_requested_by_id ?? imported_by;',
     without: 'waiver_requested_by_id;',
     test: IMPORTED,
     title: 'what waited for another person still does',

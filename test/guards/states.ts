@@ -153,4 +153,20 @@ export const stateGuards: readonly Guard[] = [
     test: 'test/assessment/withdrawn-visits.test.ts',
     title: 'a device for push messages waits for it and is refused, of staff and of the participant’s own token',
   },
+  {
+    refuses: 'a policy that was refused once and meanwhile overtaken',
+    file: 'api/console/studies/policy.page.tsx',
+    text: 'value={seen ?? figures.policy_version}',
+    without: 'value={(seen && undefined) ?? figures.policy_version}',
+    test: 'test/console/overtaken.test.ts',
+    title: 'overwrites no policy, nor does one whose effect was shown first',
+  },
+  {
+    refuses: 'the preview of a policy whose page somebody else has overtaken',
+    file: 'api/console/studies/policy.routes.ts',
+    text: `if (view.figures.policy_version !== seen) throw problem('STALE');`,
+    without: '',
+    test: 'test/console/overtaken.test.ts',
+    title: 'overwrites no policy, nor does one whose effect was shown first',
+  },
 ];

@@ -5,8 +5,9 @@ import { inStudy, withNote } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { brokenRule, problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
-import type { Credential } from '../../http/request-context.js';
+import { errorOf } from '../html/form.js';
 import { consoleForm, consolePage } from '../routing/page.js';
+import { proofErrorOf, proofOf } from '../routing/proof.js';
 import { refusalText } from '../html/refusal.js';
 import { redirect } from '../routing/render.js';
 import type { Ui } from '../html/ui.js';
@@ -16,21 +17,14 @@ import { loadApproval } from './approvals.service.js';
 
 const path = '/console/approvals/{request_id}';
 
-/** Six digits are a code, anything else is a password. */
-function proofOf(text: string | null, credential: Credential | undefined) {
-  if (!text) return undefined;
-  const login = credential?.sid;
-  return /^[0-9]{6}$/.test(text) ? { code: text, login } : { password: text, login };
-}
-
 /** The page's message for a refused decision. */
-function saidOf({ words }: Ui, fault: Problem): ApprovalDecision {
+function saidOf({ words }: Ui, fault: Problem, reason: string): ApprovalDecision {
   if (fault.code === 'PREVIEW_STALE') return { said: 'stale' };
   if (fault.code === 'NOT_PENDING') return { said: 'already' };
-  if (fault.code === 'REAUTHENTICATION_REQUIRED') return { proofError: words.approval.proofNeeded };
-  if (fault.code === 'REAUTHENTICATION_FAILED') return { proofError: words.approval.proofWrong };
-  if (fault.options.errors?.some(({ path: at }) => at === 'reason'))
-    return { reasonError: words.approval.reasonNeeded };
+  const proofError = proofErrorOf(words, fault);
+  if (proofError) return { proofError };
+  const reasonError = errorOf(fault, 'reason', words);
+  if (reasonError) return { reasonError: reason.trim() === '' ? words.approval.reasonNeeded : reasonError };
   if (fault.code === 'SELF_APPROVAL') return { refused: words.approval.own };
   if (fault.code === 'FORBIDDEN') return { refused: words.approval.notApprover };
   return { refused: refusalText(words, fault) };
@@ -85,7 +79,8 @@ export const approvalPages = [
     again: async ({ read, params, services, form, fault, ui }) => {
       const seen = fault.code === 'PREVIEW_STALE' ? form.get('shown') : null;
       const view = await read((tx, actor) => loadApproval(tx, actor, services.settings, params.request_id, seen));
-      const decision = { ...saidOf(ui, fault), reason: form.get('reason') ?? '' };
+      const reason = form.get('reason') ?? '';
+      const decision = { ...saidOf(ui, fault, reason), reason };
       return { title: ui.words.approval.title, content: h(ApprovalPage, { view, decision }) };
     },
   }),

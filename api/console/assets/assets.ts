@@ -36,11 +36,14 @@ const STYLES = [
   'narrow-and-print.css',
 ];
 
-/** Tables become cards where there is no room for their columns: five and more of them need more than a tablet has. */
+/**
+ * Tables become cards where there is no room for their columns: five and more of them need more than a tablet has.
+ * Paper is as narrow, but its letters are smaller.
+ */
 function cardsCss(): Buffer {
   const rules = own('cards.css').toString('utf8');
   const wide = rules.replaceAll('table.cards', 'table.cards.wide');
-  return Buffer.from(`@media (max-width: 40rem) {${rules}}@media (max-width: 60rem) {${wide}}`);
+  return Buffer.from(`@media screen and (max-width: 40rem) {${rules}}@media screen and (max-width: 60rem) {${wide}}`);
 }
 
 /** All files that the pages load: nothing comes from other servers. */

@@ -12,7 +12,7 @@ import { changeStudy } from '../../studies/studies.service.js';
 import { assertFormVersion, versionOf } from '../routing/form-version.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
-import { seenIn, typedValue } from '../studies/edit/edit.js';
+import { asTyped, seenIn, typedValue } from '../studies/edit/edit.js';
 import type { Edit } from '../studies/edit/edit.js';
 import { ConnectionPage, connectionNotices } from './connection.page.js';
 import type { ConnectionNotice } from './connection.page.js';
@@ -50,12 +50,6 @@ async function tested(saving: Saving): Promise<ConnectionNotice> {
   }
 }
 
-/** The typed fields, for a page that shows the form again without a refusal. */
-const asTyped = (form: URLSearchParams, edit: Edit): Edit => ({
-  ...edit,
-  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedValue(form, name)])),
-});
-
 export const connectionPages = [
   consolePage({
     path,
@@ -87,7 +81,7 @@ export const connectionPages = [
         };
         check(Trial, given, 'body');
         const trial = await tryConnection(saving, given);
-        return page(view, asTyped(form, { ...edit, version: form.get('version') ?? '' }), {
+        return page(view, asTyped(edit, form), {
           kept: sealSecrets(services, owner, secrets),
           trial,
           title: ui.words.edit.tabs.connection,

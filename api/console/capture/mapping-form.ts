@@ -154,7 +154,7 @@ export const isFieldOfRows = (name: string): boolean => (participantFields as re
 /** Parses a mapping written as JSON. @throws 422 */
 export function draftOfJson(text: string): MappingDraft {
   const draft = readJson(text);
-  if (draft === undefined) throw invalid('json', 'INVALID_JSON', 'is not JSON');
+  if (draft === undefined) throw invalid('json', 'TYPE', 'must be json');
   return accepted(draft);
 }
 

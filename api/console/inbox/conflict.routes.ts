@@ -44,7 +44,8 @@ function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): Conflic
   const given = { keep: form.get('keep') ?? '', reason: form.get('reason') ?? '' };
   if (fault.code === 'CONFLICT_RESOLVED') return { ...given, refused: inbox.done.already };
   const [keepError, reasonError] = [errorOf(fault, 'keep', words), errorOf(fault, 'reason', words)];
-  if (reasonError) return { ...given, reasonError: inbox.resolve.reasonNeeded };
+  if (reasonError)
+    return { ...given, reasonError: given.reason.trim() === '' ? inbox.resolve.reasonNeeded : reasonError };
   if (keepError) return { ...given, keepError: SIDES.includes(given.keep) ? keepError : inbox.resolve.keepNeeded };
   return { ...given, refused: refusalText(words, fault) };
 }

@@ -9,6 +9,7 @@ import {
 import type { InboxFacet, InboxKind, InboxRow } from '../../../db/console/inbox.queries.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { Settings } from '../../../settings.js';
+import { lastPage } from '../routing/last-page.js';
 import { inStudy, roles, staff } from '../../http/access.js';
 import type { Access, Actor, Role } from '../../http/access.js';
 
@@ -45,11 +46,14 @@ export interface Inbox {
 /** The caller's open work in all studies, oldest first. */
 export async function loadInbox(tx: Tx, { role }: Actor, filter: InboxFilter): Promise<Inbox> {
   const kinds = kindsFor(role);
-  const { kind, study, site, skip } = filter;
+  const { kind, study, site } = filter;
   const facets = await inboxFacets(tx, kinds);
+  const total = sizeOf(facets, filter);
+  // The last item of the last page was done: the page before it is the last one.
+  const skip = Math.min(filter.skip, lastPage(total, PAGE_SIZE));
   const shown = kind ? kinds.filter((one) => one === kind) : kinds;
   const rows = await inboxRows(tx, shown, { studyId: study, siteId: site, skip, limit: PAGE_SIZE });
-  return { rows, facets, total: sizeOf(facets, filter), filter, kinds };
+  return { rows, facets, total, filter: { ...filter, skip }, kinds };
 }
 
 /** The sum of these counts within a filter. */

@@ -9,11 +9,12 @@ import { Job, ZonedInstant } from './parts.js';
 
 /** The result of a form of this tab, and its typed fields. */
 export interface FactsForm {
-  of?: 'consent' | 'eligibility';
+  of?: 'consent' | 'eligibility' | 'waiver';
   values?: Record<string, string>;
   done?: string | undefined;
   refused?: string | undefined;
   dateError?: string | undefined;
+  proofError?: string | undefined;
 }
 
 /** Consents, eligibility and randomization: facts behind the enrollment date. */
@@ -23,7 +24,12 @@ export function FactsTab({ person, view, form }: { person: ParticipantView; view
   const { row, record } = person;
   const zone = displayZoneOf(person);
   const mayRecord = user !== undefined && user.role !== 'data_manager' && record.status === 'enrolled';
-  const said = form.done === 'consent' ? facts.consentDone : form.done === 'eligibility' ? facts.recordDone : undefined;
+  const notes: Record<string, string> = {
+    consent: facts.consentDone,
+    eligibility: facts.recordDone,
+    waiver: facts.waiverDone,
+  };
+  const said = notes[form.done ?? ''];
   return (
     <>
       {said && <Notice kind="good">{said}</Notice>}
@@ -41,6 +47,7 @@ export function FactsTab({ person, view, form }: { person: ParticipantView; view
       {mayRecord && user && mayConfirm.includes(user.role) && (
         <RecordEligibility person={person} view={view} form={form} />
       )}
+      {mayRecord && view.approval && <ApproveWaiver person={person} view={view} form={form} />}
       <h2>{facts.randomization}</h2>
       {row.randomization ? (
         <p>
@@ -111,15 +118,51 @@ function Eligibility({ view: { eligibility }, zone }: { view: FactsView; zone: s
   const { words } = useUi();
   const { facts } = words.participant;
   if (!eligibility) return <p class="quiet">{facts.noEligibility}</p>;
-  const { status, confirmed_at, has_waiver, waiver_reason } = eligibility;
+  const { status, confirmed_at, has_waiver, waiver_reason, waiver_criteria_ids, waiver_approved_at } = eligibility;
   return (
     <DefinitionList
       of={[
         [facts.state, <span class={`tag ${status}`}>{facts.eligibilities[status] ?? status}</span>],
         [facts.confirmed, <ZonedInstant value={confirmed_at} zone={zone} />],
-        ...(has_waiver ? [[facts.waiverReason, <span dir="auto">{waiver_reason ?? '–'}</span>] as const] : []),
+        ...(has_waiver
+          ? ([
+              [facts.waiver, <bdi>{waiver_criteria_ids.join(', ')}</bdi>],
+              [facts.waiverReason, <span dir="auto">{waiver_reason ?? '–'}</span>],
+              [
+                facts.waiverApproved,
+                waiver_approved_at ? <ZonedInstant value={waiver_approved_at} zone={zone} /> : facts.waiverWaits,
+              ],
+            ] as const)
+          : []),
       ]}
     />
+  );
+}
+
+/** A waiver is approved by a form of its own: whoever records the eligibility need not have looked at it. */
+function ApproveWaiver({ person, view, form }: { person: ParticipantView; view: FactsView; form: FactsForm }) {
+  const { words } = useUi();
+  const { facts } = words.participant;
+  return (
+    <Job title={facts.approveWaiver} open={form.of === 'waiver'}>
+      <p class="quiet">{facts.approveWaiverWhat}</p>
+      <Form action={`${personPath(person.record.id)}/waiver`}>
+        <input type="hidden" name="_seen" value={String(view.eligibility?.updated_at ?? '')} />
+        {view.approval?.again && (
+          <Field
+            name="proof_password"
+            type="password"
+            label={words.approval.proof}
+            hint={words.approval.proofHint}
+            error={form.proofError}
+            autocomplete="current-password"
+            required
+            maxLength={1000}
+          />
+        )}
+        <button class="primary">{facts.approveWaiver}</button>
+      </Form>
+    </Job>
   );
 }
 

@@ -226,7 +226,7 @@ export function ProgressPart({ record }: { record: ImportRecord }) {
           <p>{participants.progress(percent)}</p>
           <p class="quiet">{participants.leave}</p>
           <noscript>
-            <a href={at}>↻</a>
+            <a href={at}>{words.capture.lookAgain}</a>
           </noscript>
         </>
       )}

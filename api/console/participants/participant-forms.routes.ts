@@ -7,6 +7,7 @@ import { listConsents } from '../../../db/participants/consents.queries.js';
 import { eligibilityOf } from '../../../db/participants/eligibility.queries.js';
 import { readFacts } from '../../../db/participants/facts.queries.js';
 import type { FactRow } from '../../../db/participants/facts.queries.js';
+import type { Eligibility } from '../../../db/models/records.js';
 import {
   cancelProposal,
   evaluate,
@@ -22,17 +23,18 @@ import { previewOverride } from '../../anchor/anchors.service.js';
 import { inStudy, staff, withNote } from '../../http/access.js';
 import type { Actor } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
-import { brokenRule, problem } from '../../http/errors.js';
+import { brokenRule, problem, problemOf } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import type { Dependencies } from '../../dependencies.js';
 import { createConsent } from '../../participants/consents.service.js';
-import { saveEligibility } from '../../participants/eligibility.service.js';
+import { mayApproveWaiver, saveEligibility } from '../../participants/eligibility.service.js';
 import { getParticipantOrThrow } from '../../participants/participants.service.js';
 import { errorOf } from '../html/form.js';
 import { consoleForm } from '../routing/page.js';
 import type { AgainInput, PageTools } from '../routing/page.js';
-import { refusalText } from '../html/refusal.js';
+import { proofErrorOf, proofOf } from '../routing/proof.js';
+import { fieldName, refusalText } from '../html/refusal.js';
 import { redirect } from '../routing/render.js';
 import type { Ui } from '../html/ui.js';
 import { DateTab } from './date-tab.js';
@@ -87,10 +89,10 @@ const typed = (form: URLSearchParams): Record<string, string> =>
   );
 
 /** A refusal in the reader's words. */
-function saidOf({ words }: Ui, fault: Problem): string {
+function saidOf({ words }: Ui, fault: Problem, named?: (path: string) => string): string {
   const { codes } = words.participant.anchor;
   const away = fault.status >= 500 ? words.problems.byStatus[fault.status]?.what : undefined;
-  return codes[fault.code] ?? away ?? refusalText(words, fault);
+  return codes[fault.code] ?? away ?? refusalText(words, fault, named);
 }
 
 const done = (id: string, what: string) => redirect(`${personPath(id)}?tab=date&done=${what}`);
@@ -212,27 +214,51 @@ export const participantForms = [
       const before = await eligibilityOf(tx, id);
       const status = form.get('status') as 'pending' | 'eligible' | 'ineligible' | 'deferred';
       if (before?.status !== status)
-        await saveEligibility(
-          { tx, audit, actor, context },
-          id,
-          {
-            status,
-            inclusion_criteria: before?.inclusion_criteria ?? {},
-            exclusion_criteria: before?.exclusion_criteria ?? {},
-            source_documents: before?.source_documents ?? [],
-            has_waiver: before?.has_waiver ?? false,
-            waiver_criteria_ids: before?.waiver_criteria_ids ?? [],
-            waiver_reason: before?.waiver_reason ?? null,
-          } as Parameters<typeof saveEligibility>[2],
-          (record) => {
-            if (String(record?.updated_at ?? '') !== form.get('_seen')) throw problem('STALE');
-          },
-        );
+        await saveEligibility({ tx, audit, actor, context }, id, { ...restOf(before), status }, asSeen(form));
       return redirect(`${personPath(id)}?tab=facts&done=eligibility`);
     },
     again: (input) => factsTabAgain(input, 'eligibility'),
   }),
+  consoleForm({
+    path: `${path}/waiver`,
+    summary: 'Approve a waiver of eligibility criteria',
+    access: withNote(inStudy('researcher', 'investigator'), 'but not who asked for the waiver'),
+    transaction: 'change',
+    fields: Type.Object({ proof_password: Type.Optional(text(1000)) }),
+    submit: async ({ tx, audit, actor, context, credential, services, params, form }) => {
+      const id = params.participant_id.toLowerCase();
+      const before = await eligibilityOf(tx, id);
+      // The form was sent twice.
+      if (before?.waiver_approved_by_id !== actor.id) {
+        if (!before?.has_waiver || before.waiver_approved_by_id !== null) throw problem('STALE');
+        if (!mayApproveWaiver(before, actor))
+          throw problemOf(403, 'SELF_APPROVAL', 'The author of a waiver does not approve it.');
+        const proof = proofOf(form.get('proof_password'), credential);
+        const signing = { settings: services.settings, proof, meaning: undefined };
+        const same = { ...restOf(before), status: before.status };
+        await saveEligibility({ tx, audit, actor, context }, id, same, asSeen(form), signing);
+      }
+      return redirect(`${personPath(id)}?tab=facts&done=waiver`);
+    },
+    again: (input) => factsTabAgain(input, 'waiver'),
+  }),
 ];
+
+/** An assessment as the service takes it, without its status. */
+const restOf = (before: Eligibility | undefined) =>
+  ({
+    inclusion_criteria: before?.inclusion_criteria ?? {},
+    exclusion_criteria: before?.exclusion_criteria ?? {},
+    source_documents: before?.source_documents ?? [],
+    has_waiver: before?.has_waiver ?? false,
+    waiver_criteria_ids: before?.waiver_criteria_ids ?? [],
+    waiver_reason: before?.waiver_reason ?? null,
+  }) as Parameters<typeof saveEligibility>[2];
+
+/** @throws 409 STALE if the assessment differs from the one that the page showed */
+const asSeen = (form: URLSearchParams) => (record: Record<string, unknown> | undefined) => {
+  if (String(record?.updated_at ?? '') !== form.get('_seen')) throw problem('STALE');
+};
 
 /**
  * The beginning of a typed day. The policy makes this day's date of it, and it is shown on this day in the
@@ -253,13 +279,20 @@ const factsTabAgain = (
 ) =>
   read(async (tx, actor) => {
     const person = await loadPerson(tx, actor, params.participant_id.toLowerCase());
-    const dateError = fault.options.errors?.find(({ path: at }) => at === 'signed_on')?.message;
-    const refused = fault.code === 'STALE' ? ui.words.participant.facts.stale : saidOf(ui, fault);
+    // The time that the service refuses is of the typed day.
+    const dateError = errorOf(fault, 'signed_on', ui.words) ?? errorOf(fault, 'signed_at', ui.words);
+    const { facts } = ui.words.participant;
+    const named = (name: string) => {
+      const [, kind, criterion] = /^(inclusion|exclusion)_criteria\.(.+)$/.exec(name) ?? [];
+      return kind ? `${facts[kind as 'inclusion' | 'exclusion']} ${criterion}` : fieldName(ui.words.problems, name);
+    };
+    const refused = fault.code === 'STALE' ? facts.stale : saidOf(ui, fault, named);
+    const proofError = proofErrorOf(ui.words, fault);
     const shown: FactsForm = {
       of: part,
       values: Object.fromEntries(form),
-      ...(dateError ? { dateError } : { refused }),
+      ...(dateError ? { dateError } : proofError ? { proofError } : { refused }),
     };
-    const view = await loadFacts(tx, person.record.id);
+    const view = await loadFacts(tx, actor, person.record, services.settings);
     return personView(person, 'facts', h(FactsTab, { person, view, form: shown }), services);
   });

@@ -10,10 +10,13 @@ import { remindersOfParticipant } from '../../../db/notifications/reminders.quer
 import type { Consent, Eligibility } from '../../../db/models/records.js';
 import { listConsents } from '../../../db/participants/consents.queries.js';
 import { eligibilityOf } from '../../../db/participants/eligibility.queries.js';
+import { signaturesAskAgain } from '../../../db/studies/studies.queries.js';
 import { plannedAndOther, versionsInFull, visitsOfBoth } from '../../../db/scheduling/schedule-versions.queries.js';
 import type { VersionInFull } from '../../../db/scheduling/schedule-versions.queries.js';
 import { explain } from '../../../workflows/domain/notifications/explain.js';
 import type { Explanation } from '../../../workflows/domain/notifications/explain.js';
+import type { Settings } from '../../../settings.js';
+import { mayApproveWaiver } from '../../participants/eligibility.service.js';
 import type { Actor } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 import { movedBetween } from '../../scheduling/schedule-versions.service.js';
@@ -53,10 +56,22 @@ export async function loadSchedule(
 export interface FactsView {
   consents: Consent[];
   eligibility: Eligibility | undefined;
+  /** The caller may approve the waiver; `again`: with a proof of identity. */
+  approval: { again: boolean } | undefined;
 }
-export async function loadFacts(tx: Tx, participantId: string): Promise<FactsView> {
-  const { items } = await listConsents(tx, participantId, { skip: 0, limit: TAB_PAGE, sort: '-created_at' });
-  return { consents: items, eligibility: await eligibilityOf(tx, participantId) };
+export async function loadFacts(
+  tx: Tx,
+  actor: Actor,
+  { id, study_id }: { id: string; study_id: string },
+  { production }: Pick<Settings, 'production'>,
+): Promise<FactsView> {
+  const { items } = await listConsents(tx, id, { skip: 0, limit: TAB_PAGE, sort: '-created_at' });
+  const eligibility = await eligibilityOf(tx, id);
+  const approval =
+    eligibility && mayApproveWaiver(eligibility, actor)
+      ? { again: await signaturesAskAgain(tx, study_id, production) }
+      : undefined;
+  return { consents: items, eligibility, approval };
 }
 
 export interface SessionsView {

@@ -71,8 +71,12 @@ const contents: Record<Tab, (request: TabRequest) => Promise<ComponentChildren>>
       view: await loadDate(tx, person, query.entry),
       form: { once: randomUUID(), done: query.done },
     }),
-  facts: async ({ tx, person, query }) =>
-    h(FactsTab, { person, view: await loadFacts(tx, person.record.id), form: { done: query.done } }),
+  facts: async ({ tx, actor, person, query, services }) =>
+    h(FactsTab, {
+      person,
+      view: await loadFacts(tx, actor, person.record, services.settings),
+      form: { done: query.done },
+    }),
   sessions: async ({ tx, ...of }) =>
     h(SessionsTab, { view: await loadSessions(tx, of.person.record.id, of.query.skip ?? 0), ...placeOf(of) }),
   messages: async ({ tx, actor, services, ...of }) =>

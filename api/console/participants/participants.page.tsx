@@ -2,12 +2,13 @@ import { isEnded } from '../../../db/studies/study-ended.js';
 import { CalendarDate } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Form } from '../html/form.js';
+import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { NoStudy } from '../studies/no-study.js';
 import { mayConfigure, mayEnroll } from '../studies/studies.service.js';
 import { personPath } from './participant.page.js';
-import { DateWithStatus, Pages, useAwaited } from './parts.js';
+import { DateWithStatus, useAwaited } from './parts.js';
 import { LIST_PAGE } from './participants.service.js';
 import type { ListedParticipant, Narrowed, ParticipantList } from './participants.service.js';
 
@@ -92,19 +93,43 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
           />
         </div>
       )}
-      {narrowed.email === undefined && (
-        <Pages at={addressOf(narrowed)} skip={narrowed.skip ?? 0} size={LIST_PAGE} total={total} />
-      )}
+      <ListPages narrowed={narrowed} total={total} />
     </>
   );
 }
 
-const addressOf = ({ code, study, status }: Narrowed): string => {
-  const asked = Object.entries({ code, study, status }).flatMap(([name, value]) =>
-    value ? [[name, value] as [string, string]] : [],
+/** Pages of the list; a search with an address, which is in no URL, carries it in a form. */
+function ListPages({ narrowed, total }: { narrowed: Narrowed; total: number }) {
+  const { participants } = useUi().words;
+  const { code, email, study, status, skip = 0 } = narrowed;
+  if (email === undefined)
+    return (
+      <Pager
+        skip={skip}
+        limit={LIST_PAGE}
+        total={total}
+        href={(from) => withQuery(LIST, { code, study, status, skip: from })}
+      />
+    );
+  if (total <= LIST_PAGE) return null;
+  return (
+    <Form action={LIST} class="buttons">
+      <input type="hidden" name="q" value={email} />
+      <input type="hidden" name="study" value={study} />
+      <input type="hidden" name="status" value={status} />
+      {skip > 0 && (
+        <button name="skip" value={Math.max(0, skip - LIST_PAGE)}>
+          {participants.less}
+        </button>
+      )}
+      {skip + LIST_PAGE < total && (
+        <button name="skip" value={skip + LIST_PAGE}>
+          {participants.more}
+        </button>
+      )}
+    </Form>
   );
-  return asked.length === 0 ? LIST : `${LIST}?${new URLSearchParams(asked).toString()}`;
-};
+}
 
 function Waits({ of }: { of: ListedParticipant }) {
   const what = useAwaited(of.waiting);

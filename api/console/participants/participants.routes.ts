@@ -35,7 +35,12 @@ export const participantListPages = [
     summary: 'Search participants by code, external id or email',
     access: inStudy(),
     transaction: 'read',
-    fields: Type.Object({ q: Type.Optional(text(200)), study: Study, status: Status }),
+    fields: Type.Object({
+      q: Type.Optional(text(200)),
+      study: Study,
+      status: Status,
+      skip: Type.Optional(Type.String({ pattern: '^[0-9]{1,6}$' })),
+    }),
     submit: async ({ tx, form, ui }) => {
       const q = form.get('q')?.trim() ?? '';
       const study = form.get('study') ?? '';
@@ -44,7 +49,7 @@ export const participantListPages = [
         const asked = Object.entries({ code: q, study, status }).filter(([, value]) => value !== '');
         return redirect(asked.length === 0 ? path : `${path}?${new URLSearchParams(asked).toString()}`);
       }
-      const narrowed = { email: q, study, status };
+      const narrowed = { email: q, study, status, skip: Number(form.get('skip') ?? 0) };
       return {
         title: ui.words.participants.title,
         content: h(ParticipantsPage, {

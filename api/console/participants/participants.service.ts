@@ -15,6 +15,7 @@ export const LIST_PAGE = 50;
 /** The filter of the list. An email address comes by form only, never in a URL. */
 export interface Narrowed {
   code?: string | undefined;
+  /** Text with an @: a part of an address, or of a code that has one. */
   email?: string | undefined;
   study?: string | undefined;
   status?: string | undefined;
@@ -43,7 +44,7 @@ export const listStatements = (filter: Narrowed): [Statement, Statement] => [
       studyId: filter.study || undefined,
       status: filter.status || undefined,
       code: filter.code || undefined,
-      email: filter.email || undefined,
+      search: filter.email || undefined,
       skip: filter.skip ?? 0,
       limit: LIST_PAGE,
       sort: 'participant_code',

@@ -52,10 +52,10 @@ export function useAwaited(waiting: Waiting): string | undefined {
   return new Intl.ListFormat(LOCALES[language], { type: 'conjunction' }).format(named);
 }
 
-/** Links between the pages of a list that keep its query. */
+/** Links between the pages of a list, newest first, that keep its query. */
 export function Pages({ at, skip, size, total }: { at: string; skip: number; size: number; total: number }) {
   const { words } = useUi();
-  if (total <= size) return null;
+  if (total <= size && skip === 0) return null;
   const to = (next: number) => `${at}${at.includes('?') ? '&' : '?'}skip=${Math.max(0, next)}`;
   return (
     <p class="pages">

@@ -58,7 +58,8 @@ export async function onPageFault(
     const cookies = ended ? [clearedLogin(settings)] : [];
     if (!form) return redirect(loginAt(url, ended), cookies);
     const ui = uiOf({ settings, headers, path: url });
-    const next = formAt(form, '/console/inbox');
+    // A file, and a form too long to be read, are sent to the address of their page.
+    const next = formAt(form, form.size === 0 ? ownPath(url) : '/console/inbox');
     return renderView(settings, ui, {
       title: ui.words.login.title,
       status: 401,
@@ -69,7 +70,15 @@ export async function onPageFault(
   const actor = state.actor as Actor | undefined;
   const credential = state.principal?.kind === 'user' ? state.principal.credential : undefined;
   const ui = uiOf({ settings, headers, path: '/console/inbox', actor, credential });
-  return renderView(settings, ui, faultView(ui, fault, state.context.requestId, form));
+  return renderView(settings, ui, faultView(ui, fault, state.context.requestId, form ?? askedIn(url, fault)));
+}
+
+/** A refused query as the form that it came from: its values are shown, and its page is one step back. */
+function askedIn(url: string, { status }: Problem): URLSearchParams | undefined {
+  if ((status !== 400 && status !== 422) || !url.includes('?')) return undefined;
+  const asked = new URLSearchParams(url.slice(url.indexOf('?')));
+  asked.set('_back', url.slice(0, url.indexOf('?')));
+  return asked;
 }
 
 /** The login page that leads back to this page. */

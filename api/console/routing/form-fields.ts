@@ -33,7 +33,7 @@ function fieldsOf(raw: Buffer): URLSearchParams {
   for (const field of spaced.toString('utf8').split('&')) {
     if (field === '') continue;
     const at = field.indexOf('=');
-    form.append(decoded(at < 0 ? field : field.slice(0, at)), at < 0 ? '' : decoded(field.slice(at + 1)));
+    form.append(decoded(at < 0 ? field : field.slice(0, at)), at < 0 ? '' : withoutReturns(field.slice(at + 1)));
   }
   return form;
 }
@@ -47,6 +47,9 @@ export function formToShow(raw: Buffer): URLSearchParams {
     throw fault;
   }
 }
+
+/** Browsers send a line end as two characters, count one, and keep one: what was typed is as long as they said. */
+const withoutReturns = (text: string): string => decoded(text).replaceAll('\r\n', '\n');
 
 function decoded(text: string): string {
   try {

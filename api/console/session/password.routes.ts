@@ -70,7 +70,7 @@ export const passwordRoutes = [
     access: anyone,
     fields: Type.Object({ email: Email }),
     submit: async ({ services, form, context, ui }) => {
-      await forgotPassword(services, form.get('email')!, context);
+      await forgotPassword(services, form.get('email')!, context, ui.language);
       return { title: ui.words.password.forgotTitle, content: h(ForgotPage, { sent: true }) };
     },
     again: ({ ui, fault }) => ({

@@ -22,12 +22,15 @@ export interface PolicyTrialView {
 export function PolicyPage({
   view: { study, policy, figures },
   text,
+  seen,
   trial,
   fault,
 }: {
   view: StudyView;
   /** The typed text. */
   text?: string;
+  /** The version that its author has seen; not set: the one in force. */
+  seen?: number | undefined;
   trial?: PolicyTrialView;
   fault?: Problem;
 }) {
@@ -62,7 +65,7 @@ export function PolicyPage({
       ) : (
         <FormRefusal fault={fault} fields={[]} />
       )}
-      <PolicyEditor view={{ study, policy, figures }} text={text} trial={trial} />
+      <PolicyEditor view={{ study, policy, figures }} text={text} seen={seen} trial={trial} />
     </>
   );
 }
@@ -71,10 +74,12 @@ export function PolicyPage({
 export function PolicyEditor({
   view: { study, policy, figures },
   text,
+  seen,
   trial,
 }: {
   view: Pick<StudyView, 'study' | 'policy' | 'figures'>;
   text?: string | undefined;
+  seen?: number | undefined;
   trial?: PolicyTrialView | undefined;
 }) {
   const { studies } = useUi().words;
@@ -82,7 +87,7 @@ export function PolicyEditor({
     <>
       {trial && <Trial trial={trial} />}
       <Form action={`/console/studies/${study.id}/policy`} class="policy-editor">
-        <input type="hidden" name="policy_version" value={figures.policy_version} />
+        <input type="hidden" name="policy_version" value={seen ?? figures.policy_version} />
         <Field
           name="policy"
           label={studies.json}

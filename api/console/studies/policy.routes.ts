@@ -19,6 +19,7 @@ import { TrialPage, TrialProgress } from './trial.page.js';
 const path = '/console/studies/{study_id}/policy';
 const trialPath = `${path}/trials/{trial_id}` as const;
 const change = '/console/studies/{study_id}/changes/{change_id}';
+const VERSION = /^[0-9]{1,9}$/;
 
 /** The typed policy. @throws 422 if it is not JSON */
 function policyIn(form: URLSearchParams, { words }: Ui): unknown {
@@ -32,6 +33,12 @@ function policyIn(form: URLSearchParams, { words }: Ui): unknown {
       cause: fault,
     });
   }
+}
+
+/** The version that the form's page showed; undefined: none, or it was overtaken and the page shows the present one. */
+function seenIn(form: URLSearchParams, fault: Problem): number | undefined {
+  const said = form.get('policy_version') ?? '';
+  return fault.code !== 'STALE' && VERSION.test(said) ? Number(said) : undefined;
 }
 
 /** The progress of a change; undefined if it is done and no longer stored. */
@@ -64,13 +71,17 @@ export const policyPages = [
     largest: 2 * 1024 * 1024,
     fields: Type.Object({
       policy: text(500_000, 1),
-      policy_version: Type.String({ pattern: '^[0-9]{1,9}$' }),
+      policy_version: Type.String({ pattern: VERSION.source }),
       do: oneOf('try', 'save'),
     }),
     submit: async ({ tx, audit, actor, context, credential, services, params, form, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const policy = acceptPolicy(policyIn(form, ui));
+      const seen = Number(form.get('policy_version'));
       if (form.get('do') === 'try') {
+        const view = await loadStudyView(tx, actor, studyId);
+        // Its result is compared with the policy in force, which the author has not seen.
+        if (view.figures.policy_version !== seen) throw problem('STALE');
         const total = await enrolledIn(tx, studyId);
         if (total > LONG_TRIAL) {
           const by = { services, actor, credential, studyId };
@@ -78,11 +89,9 @@ export const policyPages = [
           return redirect(`/console/studies/${studyId}/policy/trials/${id}`);
         }
         const trial = await dryRunFor(actor, () => dryRunWithCodes(tx, studyId, policy));
-        const view = await loadStudyView(tx, actor, studyId);
         const content = h(PolicyPage, { view, trial, text: form.get('policy')! });
         return { title: ui.words.studies.policyTitle, content };
       }
-      const seen = Number(form.get('policy_version'));
       const { change_id } = await savePolicy({ tx, audit, actor, context }, studyId, policy, seen);
       return redirect(
         change_id === null
@@ -92,7 +101,7 @@ export const policyPages = [
     },
     again: async ({ read, params, form, fault, ui }) => {
       const view = await read((tx, actor) => loadStudyView(tx, actor, params.study_id.toLowerCase()));
-      const content = h(PolicyPage, { view, fault, text: form.get('policy') ?? '' });
+      const content = h(PolicyPage, { view, fault, text: form.get('policy') ?? '', seen: seenIn(form, fault) });
       return { title: ui.words.studies.policyTitle, content };
     },
   }),

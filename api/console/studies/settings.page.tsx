@@ -1,9 +1,10 @@
 import type { StudyRecord } from '../../../db/studies/studies.queries.js';
 import type { Problem } from '../../http/errors.js';
-import { Field, Form, Notice, SelectField, useGiven } from '../html/form.js';
+import { Field, Form, Notice, useGiven } from '../html/form.js';
 import { refusalText } from '../html/refusal.js';
-import { versionOf } from '../routing/form-version.js';
 import { useUi } from '../html/ui.js';
+import type { Edit } from './edit/edit.js';
+import { EditChoice, EditField, EditForm, EditRefusal } from './edit/edit-form.js';
 
 /** The refusal above a form; nothing if each fault is shown at its field. */
 export function FormRefusal({
@@ -44,24 +45,30 @@ export const settingFields = [
   'timezone',
   'consent_mode',
 ] as const;
-type Setting = (typeof settingFields)[number];
 
 /** A study's settings as a form. */
 export function SettingsPage({
   study,
   mayDelete,
-  typed,
-  fault,
+  edit,
 }: {
   study: StudyRecord;
   /** The user may delete the study: nobody takes part in it. */
   mayDelete: boolean;
-  typed?: Partial<Record<Setting, string>>;
-  fault?: Problem;
+  edit: Edit;
 }) {
   const { words } = useUi();
   const { studies } = words;
-  const given = useGiven<Setting>({ typed, stored: study, fault });
+  const labels = {
+    study_name: studies.name,
+    description: studies.description,
+    status: studies.status,
+    start_date: studies.start,
+    end_date: studies.end,
+    timezone: studies.timezone,
+    consent_mode: studies.consentMode,
+  };
+  const field = (name: keyof typeof labels) => ({ edit, name, label: labels[name] });
   return (
     <>
       <p class="crumbs">
@@ -70,30 +77,19 @@ export function SettingsPage({
       <h1>
         {studies.settings}: <bdi>{study.study_code}</bdi>
       </h1>
-      <FormRefusal fault={fault} fields={settingFields} />
+      <EditRefusal edit={edit} labels={labels} />
       <section class="card">
-        <Form action={`/console/studies/${study.id}/settings`}>
-          <input type="hidden" name="version" value={versionOf(study)} />
-          <Field {...given('study_name')} label={studies.name} required maxLength={300} />
-          <Field {...given('description')} label={studies.description} multiline maxLength={10_000} />
-          <SelectField
-            name="status"
-            label={studies.status}
-            value={given('status').value}
-            options={Object.entries(studies.statuses)}
-          />
-          <Field {...given('start_date')} type="date" label={studies.start} />
-          <Field {...given('end_date')} type="date" label={studies.end} />
-          <Field {...given('timezone')} label={studies.timezone} hint={studies.timezoneHint} required maxLength={50} />
-          <SelectField
-            name="consent_mode"
-            label={studies.consentMode}
-            value={given('consent_mode').value}
-            options={Object.entries(studies.consentModes)}
-          />
+        <EditForm action={`/console/studies/${study.id}/settings`} edit={edit}>
+          <EditField {...field('study_name')} required maxLength={300} />
+          <EditField {...field('description')} multiline maxLength={10_000} />
+          <EditChoice {...field('status')} options={Object.entries(studies.statuses)} />
+          <EditField {...field('start_date')} type="date" />
+          <EditField {...field('end_date')} type="date" />
+          <EditField {...field('timezone')} hint={studies.timezoneHint} required maxLength={50} />
+          <EditChoice {...field('consent_mode')} options={Object.entries(studies.consentModes)} />
           <p class="quiet">{studies.settingsNote}</p>
           <button class="primary">{studies.save}</button>
-        </Form>
+        </EditForm>
       </section>
       {mayDelete && (
         <p class="after-table">

@@ -13,6 +13,8 @@ import type { Tx } from '../../../db/client/database.js';
 import { assertFormVersion } from '../routing/form-version.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
+import { editOf, typedValue } from './edit/edit.js';
+import type { RefusedForm } from './edit/edit.js';
 import { SaveTemplatePage, SettingsPage, settingFields } from './settings.page.js';
 import { StudiesPage } from './studies.page.js';
 import { loadStudies, loadStudyView } from './studies.service.js';
@@ -32,16 +34,22 @@ export const typedFields = <Name extends string>(
     Record<Name, string>
   >;
 
-/** The typed settings of a study; an empty text becomes null. */
-const settingsOf = async (tx: Tx, { role }: Actor, studyId: string) => ({
-  study: await getStudyOrThrow(tx, studyId),
-  mayDelete: role === 'admin' && (await isStudyEmpty(tx, studyId)),
-});
+/** A study's settings as a form. */
+async function settingsOf(tx: Tx, { role }: Actor, studyId: string, sent?: RefusedForm) {
+  const study = await getStudyOrThrow(tx, studyId);
+  const now = Object.fromEntries(settingFields.map((name) => [name, study[name] ?? '']));
+  return {
+    study,
+    mayDelete: role === 'admin' && (await isStudyEmpty(tx, studyId)),
+    edit: editOf(study, now, sent),
+  };
+}
 
+/** The typed settings of a study; an empty text becomes null. */
 function settingsIn(form: URLSearchParams): Static<typeof StudyChange> {
   const given = Object.fromEntries(
     settingFields.map((name) => {
-      const value = form.get(name)?.trim() ?? '';
+      const value = typedValue(form, name).trim();
       return [name, value === '' && ['description', 'start_date', 'end_date'].includes(name) ? null : value];
     }),
   );
@@ -138,9 +146,8 @@ export const studyPages = [
       return redirect(`/console/studies/${studyId}?said=saved`);
     },
     again: async ({ read, params, form, fault, ui }) => {
-      const found = await read((tx, actor) => settingsOf(tx, actor, params.study_id.toLowerCase()));
-      const typed = typedFields(form, settingFields);
-      return { title: ui.words.studies.settings, content: h(SettingsPage, { ...found, typed, fault }) };
+      const found = await read((tx, actor) => settingsOf(tx, actor, params.study_id.toLowerCase(), { form, fault }));
+      return { title: ui.words.studies.settings, content: h(SettingsPage, found) };
     },
   }),
   consolePage({

@@ -2,49 +2,43 @@ import type { VisitWindow } from '../../../db/models/records.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
 import type { Problem } from '../../http/errors.js';
 import { LOCALES } from '../html/dates.js';
-import { Field, Form, Notice, SelectField, useGiven } from '../html/form.js';
+import { Form, Notice } from '../html/form.js';
 import { versionOf } from '../routing/form-version.js';
 import { useUi } from '../html/ui.js';
+import type { Edit } from './edit/edit.js';
+import { EditBox, EditChoice, EditField, EditForm, EditRefusal } from './edit/edit-form.js';
 import { Examples } from './policy.page.js';
 import { FormRefusal } from './settings.page.js';
 import { TryButtons } from './try-buttons.js';
 import type { StudyView } from './studies.service.js';
 
-/** A window's typed fields. */
-export const windowFields = [
-  'code',
-  'name',
-  'battery_id',
-  'target_day',
-  'window_before',
-  'window_after',
-  'is_baseline',
-  'datacapture_event',
-  'sort_order',
-] as const;
-export type TypedWindow = Partial<Record<(typeof windowFields)[number], string>>;
-
 /** A visit window to add or to change, with a preview of the moves. */
 export function WindowPage({
   view: { study, batteries },
   window,
-  typed,
+  edit,
   trial,
-  fault,
 }: {
   view: StudyView;
   /** Not set: a new one. */
   window?: VisitWindow | undefined;
-  typed?: TypedWindow;
+  edit: Edit;
   trial?: ScheduleDryRun;
-  fault?: Problem;
 }) {
   const { studies } = useUi().words;
-  const stored = window ?? { window_before: 0, window_after: 7, sort_order: 0 };
-  const given = useGiven<keyof TypedWindow>({ typed, stored, fault, codes: { WINDOW_CODE_TAKEN: 'code' } });
   const at = `/console/studies/${study.id}`;
   const action = `${at}/windows/${window?.id ?? 'new'}`;
-  const isBaseline = typed ? typed.is_baseline !== undefined : window?.is_baseline === true;
+  const labels = {
+    code: studies.code,
+    name: studies.windowName,
+    target_day: studies.day,
+    window_before: studies.before,
+    window_after: studies.after,
+    battery_id: studies.battery,
+    datacapture_event: studies.event,
+    is_baseline: studies.isBaseline,
+  };
+  const field = (name: keyof typeof labels) => ({ edit, name, label: labels[name] });
   const number = { required: true, inputMode: 'numeric' as const, maxLength: 8 };
   return (
     <>
@@ -52,22 +46,19 @@ export function WindowPage({
         <a href={`${at}#windows`}>{studies.toStudy}</a>
       </p>
       <h1>{window ? studies.changeWindow : studies.addWindow}</h1>
-      <FormRefusal fault={fault} fields={windowFields} codes={['WINDOW_CODE_TAKEN']} />
+      <EditRefusal edit={edit} labels={labels} />
       {trial && <WouldMove trial={trial} />}
       <section class="card">
-        <Form action={action}>
-          {window && <input type="hidden" name="version" value={versionOf(window)} />}
-          <Field {...given('code')} label={studies.code} required maxLength={64} />
-          <Field {...given('name')} label={studies.windowName} required maxLength={300} />
+        <EditForm action={action} edit={edit}>
+          <EditField {...field('code')} required maxLength={64} />
+          <EditField {...field('name')} required maxLength={300} />
           <div class="columns">
-            <Field {...given('target_day')} label={studies.day} hint={studies.dayHint} required maxLength={8} />
-            <Field {...given('window_before')} label={studies.before} {...number} />
-            <Field {...given('window_after')} label={studies.after} {...number} />
+            <EditField {...field('target_day')} hint={studies.dayHint} required maxLength={8} />
+            <EditField {...field('window_before')} {...number} />
+            <EditField {...field('window_after')} {...number} />
           </div>
-          <SelectField
-            name="battery_id"
-            label={studies.battery}
-            value={given('battery_id').value}
+          <EditChoice
+            {...field('battery_id')}
             options={[
               ['', studies.noBattery],
               ...batteries
@@ -75,13 +66,11 @@ export function WindowPage({
                 .map(({ id, name }) => [String(id), name] as const),
             ]}
           />
-          <Field {...given('datacapture_event')} label={studies.event} maxLength={200} />
-          <label class="check">
-            <input type="checkbox" name="is_baseline" value="1" checked={isBaseline} /> {studies.baseline}
-          </label>
-          <input type="hidden" name="sort_order" value={given('sort_order').value} />
+          <EditField {...field('datacapture_event')} maxLength={200} />
+          <EditBox edit={edit} name="is_baseline" label={studies.baseline} />
+          <input type="hidden" name="sort_order" value={edit.values.sort_order} />
           <TryButtons isTried={trial !== undefined} deleteHref={window && `${action}/delete`} />
-        </Form>
+        </EditForm>
       </section>
     </>
   );

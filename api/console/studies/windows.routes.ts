@@ -15,28 +15,46 @@ import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
 import { assertFormVersion } from '../routing/form-version.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
-import { typedFields } from './studies.routes.js';
+import { asTyped, editOf, orNull, wholeNumber } from './edit/edit.js';
+import type { RefusedForm } from './edit/edit.js';
 import { loadStudyView } from './studies.service.js';
-import { DeleteWindowPage, WindowPage, windowFields } from './windows.page.js';
+import { DeleteWindowPage, WindowPage } from './windows.page.js';
 
 const list = '/console/studies/{study_id}/windows';
 const one = `${list}/{window_id}` as const;
 type Given = Omit<Static<typeof NewVisitWindow>, 'study_id'>;
 
+/** A window as a form. */
+const windowEdit = (window: VisitWindow | undefined, sent?: RefusedForm) =>
+  editOf(
+    window,
+    {
+      code: window?.code ?? '',
+      name: window?.name ?? '',
+      battery_id: String(window?.battery_id ?? ''),
+      target_day: String(window?.target_day ?? ''),
+      window_before: String(window?.window_before ?? 0),
+      window_after: String(window?.window_after ?? 7),
+      is_baseline: window?.is_baseline ? '1' : '',
+      datacapture_event: window?.datacapture_event ?? '',
+      sort_order: String(window?.sort_order ?? 0),
+    },
+    sent,
+  );
+
 /** A typed window: text that is no number stays text, and the schema refuses it. */
 function windowIn(form: URLSearchParams): Given {
   const said = (name: string) => form.get(name)?.trim() ?? '';
-  const number = (name: string) => (/^-?\d{1,8}$/.test(said(name)) ? Number(said(name)) : said(name));
-  const orNull = <T>(name: string, value: T) => (said(name) === '' ? null : value);
+  const number = (name: string) => wholeNumber(said(name));
   return {
     code: said('code'),
     name: said('name'),
-    battery_id: orNull('battery_id', number('battery_id')),
+    battery_id: orNull(said('battery_id'), number('battery_id')),
     target_day: number('target_day'),
     window_before: number('window_before'),
     window_after: number('window_after'),
     is_baseline: form.get('is_baseline') !== null,
-    datacapture_event: orNull('datacapture_event', said('datacapture_event')),
+    datacapture_event: orNull(said('datacapture_event'), said('datacapture_event')),
     sort_order: number('sort_order'),
   } as Given;
 }
@@ -82,7 +100,7 @@ export const windowPages = [
     transaction: 'read',
     view: async ({ tx, actor, params, ui }) => {
       const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
-      return { title: ui.words.studies.addWindow, content: h(WindowPage, { view }) };
+      return { title: ui.words.studies.addWindow, content: h(WindowPage, { view, edit: windowEdit(undefined) }) };
     },
   }),
   consoleForm({
@@ -98,7 +116,7 @@ export const windowPages = [
       if (form.get('do') !== 'save') {
         const trial = await dryRunFor(actor, () => trialOf(tx, studyId, randomUUID(), given));
         const view = await loadStudyView(tx, actor, studyId);
-        const content = h(WindowPage, { view, trial, typed: typedFields(form, windowFields) });
+        const content = h(WindowPage, { view, trial, edit: asTyped(windowEdit(undefined), form) });
         return { title: ui.words.studies.addWindow, content };
       }
       const changeId = randomUUID();
@@ -107,7 +125,7 @@ export const windowPages = [
     },
     again: async ({ read, params, form, fault, ui }) => {
       const view = await read((tx, actor) => loadStudyView(tx, actor, params.study_id.toLowerCase()));
-      const content = h(WindowPage, { view, fault, typed: typedFields(form, windowFields) });
+      const content = h(WindowPage, { view, edit: windowEdit(undefined, { form, fault }) });
       return { title: ui.words.studies.addWindow, content };
     },
   }),
@@ -118,7 +136,8 @@ export const windowPages = [
     transaction: 'read',
     view: async ({ tx, actor, params, ui }) => {
       const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
-      const content = h(WindowPage, { view, window: await windowOf(tx, params) });
+      const window = await windowOf(tx, params);
+      const content = h(WindowPage, { view, window, edit: windowEdit(window) });
       return { title: ui.words.studies.changeWindow, content };
     },
   }),
@@ -137,7 +156,7 @@ export const windowPages = [
         assertFormVersion(form)(window);
         const trial = await dryRunFor(actor, () => trialOf(tx, studyId, window.id, given));
         const view = await loadStudyView(tx, actor, studyId);
-        const content = h(WindowPage, { view, window, trial, typed: typedFields(form, windowFields) });
+        const content = h(WindowPage, { view, window, trial, edit: asTyped(windowEdit(window), form) });
         return { title: ui.words.studies.changeWindow, content };
       }
       const changeId = randomUUID();
@@ -145,12 +164,12 @@ export const windowPages = [
       return toChange(studyId, changeId);
     },
     again: async ({ read, params, form, fault, ui }) => {
-      const typed = typedFields(form, windowFields);
       const { view, window } = await read(async (tx, actor) => ({
         view: await loadStudyView(tx, actor, params.study_id.toLowerCase()),
         window: await windowOf(tx, params),
       }));
-      return { title: ui.words.studies.changeWindow, content: h(WindowPage, { view, window, fault, typed }) };
+      const edit = windowEdit(window, { form, fault });
+      return { title: ui.words.studies.changeWindow, content: h(WindowPage, { view, window, edit }) };
     },
   }),
   consolePage({

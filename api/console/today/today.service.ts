@@ -3,6 +3,7 @@ import { DAY_GROUPS, visitsOfDay } from '../../../db/console/today.queries.js';
 import type { DayFacet, DayFilter, DayGroup, DayVisit } from '../../../db/console/today.queries.js';
 import { csvText } from '../../../db/exports/formula-text.js';
 import type { Tx } from '../../../db/client/database.js';
+import { lastPage } from '../routing/last-page.js';
 import type { Words } from '../words/words.js';
 
 export const PAGE_SIZE = 50;
@@ -29,6 +30,9 @@ export async function loadToday(tx: Tx, filter: TodayFilter, limit = PAGE_SIZE):
   const totals = Object.fromEntries(
     DAY_GROUPS.map((group) => [group, here.reduce((sum, one) => sum + one[group], 0)]),
   ) as Record<DayGroup, number>;
+  const skip = lastPage(totals[filter.group], limit);
+  // The last visit of the last page was done: the page before it is the last one.
+  if (filter.skip > skip) return loadToday(tx, { ...filter, skip }, limit);
   return { items, facets, totals, filter };
 }
 

@@ -128,13 +128,13 @@ export const de: typeof en = {
   groups: {
     in_window: 'Jetzt im Zeitfenster',
     opening: 'Öffnet heute',
-    closing: 'Schließt in 3 Tagen',
+    closing: 'Schließt binnen 3 Tagen',
     closed: 'Fenster zu, nicht erledigt',
   },
   groupsOfDay: {
     in_window: 'Im Zeitfenster',
     opening: 'Öffnet an diesem Tag',
-    closing: 'Schließt in 3 Tagen',
+    closing: 'Schließt binnen 3 Tagen',
     closed: 'Fenster zu, nicht erledigt',
   },
   what: {

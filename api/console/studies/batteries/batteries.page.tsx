@@ -7,17 +7,19 @@ import type {
 import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import { compileBattery } from '../../../../workflows/domain/assessment/compile.js';
 import { TASKS, taskNames } from '../../../../workflows/domain/assessment/tasks.js';
-import type { Problem } from '../../../http/errors.js';
 import { InstantText } from '../../html/date.js';
+import { LOCALES } from '../../html/dates.js';
 import { EmptyState } from '../../html/empty-state.js';
 import { Form, Notice } from '../../html/form.js';
-import { versionOf } from '../../routing/form-version.js';
+import { refusalText } from '../../html/refusal.js';
 import { Table } from '../../html/table.js';
 import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
 import { EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
 import { mayConfigure } from '../studies.service.js';
+import { Life, Seen, copyError } from './battery-life.js';
+import type { RefusedCopy } from './battery-life.js';
 import { languagesOf, publicationOf } from './batteries.service.js';
 import type { BatteryView } from './batteries.service.js';
 
@@ -36,8 +38,9 @@ export function BatteriesPage({
   edit: Edit;
   said?: BatteryNotice | undefined;
 }) {
-  const { words, user } = useUi();
+  const { words, user, language } = useUi();
   const { batteries: texts, studies } = words;
+  const number = new Intl.NumberFormat(LOCALES[language]);
   const at = `/console/studies/${study.id}/batteries`;
   return (
     <>
@@ -64,7 +67,7 @@ export function BatteriesPage({
             { title: studies.status, cell: ({ status }) => <Status of={status} /> },
             { title: studies.version, numeric: true, cell: ({ published_version }) => published_version ?? '–' },
             { title: studies.tasks, numeric: true, cell: ({ modules }) => modules.length },
-            { title: texts.minutes, numeric: true, cell: ({ modules }) => minutesOf(modules) },
+            { title: texts.minutes, numeric: true, cell: ({ modules }) => number.format(minutesOf(modules)) },
           ]}
         />
       )}
@@ -99,11 +102,13 @@ export function BatteryPage({
   edit,
   said,
   language,
+  refusedCopy,
 }: {
   view: BatteryView;
   edit: Edit;
   said?: BatteryNotice | undefined;
   language: string;
+  refusedCopy?: RefusedCopy;
 }) {
   const { words, user } = useUi();
   const { batteries: texts, studies } = words;
@@ -123,6 +128,11 @@ export function BatteryPage({
       </p>
       {said && <Notice kind="good">{texts.said[said]}</Notice>}
       <EditRefusal edit={edit} labels={labels} />
+      {refusedCopy && (
+        <Notice kind="alert" title={words.edit.refused}>
+          {copyError(refusedCopy, words) === undefined ? refusalText(words, refusedCopy.fault) : undefined}
+        </Notice>
+      )}
       <p class="quiet">
         {battery.published_version === null ? texts.neverPublished : texts.inForce(battery.published_version)}{' '}
         {battery.status === 'published' && isOpen && texts.nextDraft(battery.version + 1)}
@@ -143,20 +153,18 @@ export function BatteryPage({
               <button class="primary">{studies.save}</button>
             </EditForm>
           </section>
-          <Life battery={battery} at={at} />
+          <Life battery={battery} at={at} copy={refusedCopy} />
         </>
       )}
     </>
   );
 }
 
-/** The displayed version of the battery: a change of another version is refused. */
-const Seen = ({ of }: { of: BatteryRecord }) => <input type="hidden" name="version" value={versionOf(of)} />;
-
 function Modules({ battery, at, isOpen }: { battery: BatteryRecord; at: string; isOpen: boolean }) {
-  const { words } = useUi();
+  const { words, language } = useUi();
   const { batteries: texts, studies } = words;
   const { modules } = battery;
+  const number = new Intl.NumberFormat(LOCALES[language]);
   if (modules.length === 0) return <EmptyState title={texts.noTasks}>{texts.noTasksWhat}</EmptyState>;
   return (
     <Table<ModuleRow>
@@ -174,7 +182,7 @@ function Modules({ battery, at, isOpen }: { battery: BatteryRecord; at: string; 
           ),
         },
         { title: texts.kind, cell: ({ task }) => task },
-        { title: texts.minutes, numeric: true, cell: ({ estimated_minutes }) => estimated_minutes },
+        { title: texts.minutes, numeric: true, cell: ({ estimated_minutes }) => number.format(estimated_minutes) },
         { title: texts.settings, cell: ({ settings }) => <Settings of={settings} /> },
         ...(isOpen
           ? [
@@ -339,51 +347,3 @@ function Versions({ versions }: { versions: VersionOutline[] }) {
     </section>
   );
 }
-
-/** Copy, retire, restore, delete. */
-function Life({ battery, at }: { battery: BatteryRecord; at: string }) {
-  const { words } = useUi();
-  const { batteries: texts, studies } = words;
-  return (
-    <section>
-      <h2>{texts.life}</h2>
-      <div class="acts">
-        <div class="act">
-          <Form action={`${at}/status`}>
-            <Seen of={battery} />
-            {battery.status === 'retired' ? (
-              <button name="status" value="published">
-                {texts.bringBack}
-              </button>
-            ) : (
-              <button class="danger" name="status" value="retired">
-                {texts.retire}
-              </button>
-            )}
-          </Form>
-          <p class="quiet">{battery.status === 'retired' ? texts.bringBackWhat : texts.retireWhat}</p>
-        </div>
-        <div class="act">
-          <Form action={`${at}/delete`}>
-            <Seen of={battery} />
-            <button class="danger">{studies.remove}</button>
-          </Form>
-          <p class="quiet">{texts.deleteWhat}</p>
-        </div>
-        <div class="act">
-          <Form action={`${at}/duplicate`}>
-            <label class="spoken" for="copy-code">
-              {texts.copyCode}
-            </label>
-            <input id="copy-code" name="copy_code" maxlength={64} required placeholder={texts.copyCode} />{' '}
-            <button>{texts.copy}</button>
-          </Form>
-          <p class="quiet">{texts.copyWhat}</p>
-        </div>
-      </div>
-    </section>
-  );
-}
-
-/** A battery's page with a refusal. */
-export const refusedEdit = (edit: Edit, fault: Problem): Edit => ({ ...edit, fault });

@@ -147,7 +147,13 @@ export const batteryPages = [
       check(Duplicate, given, 'body');
       return toBattery(await duplicateBattery({ tx, audit, actor, context }, id, given), 'copied');
     },
-    again: batteryAgain,
+    again: ({ read, params, form, fault, ui }) =>
+      read(async (tx) => {
+        const view = await loadBattery(tx, params);
+        const refusedCopy = { code: form.get('copy_code') ?? '', fault };
+        const shown = { view, edit: batteryEdit(view.battery), language: ui.language, refusedCopy };
+        return { title: view.battery.name, content: h(BatteryPage, shown) };
+      }),
   }),
   consoleForm({
     path: `${batteryPath}/delete`,

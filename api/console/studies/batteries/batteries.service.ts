@@ -139,7 +139,7 @@ export function moduleIn(form: URLSearchParams, module: ModuleRow) {
   const said = (name: string) => typedValue(form, name).trim();
   const rest = said('settings') === '' ? {} : readJson(said('settings'));
   if (typeof rest !== 'object' || rest === null || Array.isArray(rest))
-    throw invalid('settings', 'INVALID_JSON', 'must be a JSON object');
+    throw invalid('settings', 'TYPE', 'must be object');
   const plain = plainSettings(module.task).map(({ name, options }) => {
     const value = said(`settings.${name}`);
     return [name, value === '' ? null : options ? value : number(value)] as const;

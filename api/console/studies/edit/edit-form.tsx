@@ -11,6 +11,7 @@ const FIELD_OF: Readonly<Record<string, string>> = {
   STUDY_CODE_TAKEN: 'study_code',
   SITE_CODE_TAKEN: 'site_code',
   EVENT_OID_TAKEN: 'event_oid',
+  WINDOW_CODE_TAKEN: 'code',
   BATTERY_CODE_TAKEN: 'code',
 };
 

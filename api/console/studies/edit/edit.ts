@@ -51,6 +51,14 @@ export function editOf(record: object | undefined, now: Texts, sent?: RefusedFor
   };
 }
 
+/** A form as it was typed, for a page with the preview of its effect. */
+export const asTyped = (edit: Edit, form: URLSearchParams): Edit => ({
+  ...edit,
+  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedValue(form, name)])),
+  seen: seenIn(form) ?? edit.seen,
+  version: form.get('version') ?? '',
+});
+
 /** A typed field; of checkboxes with one name the ticked ones. Line ends are normalized as in the database. */
 export const typedValue = (form: URLSearchParams, name: string): string =>
   form.getAll(name).sort().join(',').replaceAll('\r\n', '\n');

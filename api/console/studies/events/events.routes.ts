@@ -15,21 +15,13 @@ import { changeStudy } from '../../../studies/studies.service.js';
 import { assertFormVersion } from '../../routing/form-version.js';
 import { consoleForm, consolePage } from '../../routing/page.js';
 import { redirect } from '../../routing/render.js';
-import { typedValue } from '../edit/edit.js';
-import type { Edit } from '../edit/edit.js';
+import { asTyped } from '../edit/edit.js';
 import { DeleteEventPage, EventPage, EventsPage } from './events.page.js';
 import { eventEdit, eventIn, eventOf, eventTrial, loadEvents, plansByEvents } from './events.service.js';
 import type { EventsView } from './events.service.js';
 
 const list = '/console/studies/{study_id}/events';
 const one = `${list}/{event_id}` as const;
-
-/** The typed form, for a page with the preview. */
-const asTyped = (edit: Edit, form: URLSearchParams): Edit => ({
-  ...edit,
-  values: Object.fromEntries(Object.keys(edit.values).map((name) => [name, typedValue(form, name)])),
-  version: form.get('version') ?? '',
-});
 
 /** The two numbers of a repetition have fields of their own. */
 const FIELDS = { 'repeating.count': 'repeat_count', 'repeating.every_days': 'repeat_days' } as const;

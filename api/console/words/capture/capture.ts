@@ -1,3 +1,4 @@
+const days = (n: number) => (n === 1 ? '1 day' : `${n} days`);
 const visits = (n: number) => (n === 1 ? '1 visit' : `${n} visits`);
 
 export const en = {
@@ -124,7 +125,7 @@ export const en = {
   battery: 'Battery',
   day: 'Day',
   window: 'Window',
-  windowDays: (before: number, after: number) => `${before} days before to ${after} days after`,
+  windowDays: (before: number, after: number) => `${days(before)} before to ${days(after)} after`,
   results: 'Results',
   resultsCaption: (n: number) => (n === 1 ? '1 task' : `${n} tasks`),
   task: 'Task',
@@ -133,6 +134,7 @@ export const en = {
   noMapping: 'Nothing is mapped yet.',
 };
 
+const Tage = (n: number) => (n === 1 ? '1 Tag' : `${n} Tage`);
 const Besuche = (n: number) => (n === 1 ? '1 Visite' : `${n} Visiten`);
 export const de: typeof en = {
   title: 'Datenerfassungssystem',
@@ -267,7 +269,7 @@ export const de: typeof en = {
   battery: 'Testbatterie',
   day: 'Tag',
   window: 'Fenster',
-  windowDays: (before, after) => `${before} Tage davor bis ${after} Tage danach`,
+  windowDays: (before, after) => `${Tage(before)} davor bis ${Tage(after)} danach`,
   results: 'Ergebnisse',
   resultsCaption: (n) => (n === 1 ? '1 Aufgabe' : `${n} Aufgaben`),
   task: 'Aufgabe',

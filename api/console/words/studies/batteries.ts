@@ -22,7 +22,8 @@ export const en = {
   nextDraft: (version: number) => `A change makes version ${version}, as a draft; what is published stays as it is.`,
   noTasks: 'The battery has no task yet',
   noTasksWhat: 'Add the first one below.',
-  tasksCaption: (n: number, minutes: number) => `${n === 1 ? '1 task' : `${n} tasks`}, about ${minutes} minutes`,
+  tasksCaption: (n: number, minutes: number) =>
+    `${n === 1 ? '1 task' : `${n} tasks`}, about ${minutes === 1 ? '1 minute' : `${minutes} minutes`}`,
   task: 'Task',
   kind: 'Kind',
   optional: 'May be skipped',
@@ -110,7 +111,9 @@ export const de: typeof en = {
   nextDraft: (version) => `Eine Änderung macht Fassung ${version} als Entwurf; was veröffentlicht ist, bleibt.`,
   noTasks: 'Die Testbatterie hat noch keine Aufgabe',
   noTasksWhat: 'Fügen Sie unten die erste hinzu.',
-  tasksCaption: (n, minutes) => `${n === 1 ? '1 Aufgabe' : `${n} Aufgaben`}, etwa ${minutes} Minuten`,
+  tasksCaption: (n, minutes) =>
+    `${n === 1 ? '1 Aufgabe' : `${n} Aufgaben`}, etwa ` +
+    (minutes === 1 ? '1 Minute' : `${minutes.toLocaleString('de-DE')} Minuten`),
   task: 'Aufgabe',
   kind: 'Art',
   optional: 'Kann ausgelassen werden',

@@ -2,6 +2,8 @@ const list = (items: readonly string[], and: string): string =>
   items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} ${and} ${items.at(-1)}`;
 const days = (n: number) => (n === 1 ? '1 day' : `${n} days`);
 const Tage = (n: number) => (n === 1 ? '1 Tag' : `${n} Tage`);
+const Stunden = (n: number) =>
+  n === 1 ? '1 Stunde' : `${n.toLocaleString('de-DE', { maximumFractionDigits: 6 })} Stunden`;
 
 /** The sentences that describe an enrollment-date policy. Every option has its own, also when it is off. */
 export const en = {
@@ -273,7 +275,7 @@ export const de: typeof en = {
   timeout: (hours) =>
     hours % 24 === 0
       ? `Ein Antrag wird nach ${hours === 24 ? '1 Tag' : `${hours / 24} Tagen`} ohne Entscheidung abgelehnt.`
-      : `Ein Antrag wird nach ${hours === 1 ? '1 Stunde' : `${hours} Stunden`} ohne Entscheidung abgelehnt.`,
+      : `Ein Antrag wird nach ${Stunden(hours)} ohne Entscheidung abgelehnt.`,
   guards: {
     allow_after_scheduling: {
       true: 'Ein endgültiges Datum darf sich verschieben, nachdem ein Plan entstanden ist.',

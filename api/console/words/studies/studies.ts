@@ -133,7 +133,8 @@ export const en = {
   changeFailed: 'The change has stopped. Ask an admin: it is listed among the failing workflows.',
   changeGone: 'This change is done, or there was nothing to do.',
   changeFound: (moved: string, schedules: string) =>
-    `${moved} enrollment dates moved, ${schedules} schedules were made again.`,
+    `${moved} enrollment ${moved === '1' ? 'date' : 'dates'} moved, ` +
+    `${schedules} ${schedules === '1' ? 'schedule was' : 'schedules were'} made again.`,
   underWay: 'A change of this study is on its way.',
   showProgress: 'Show how far it is',
   windows: 'Visit windows',
@@ -162,7 +163,8 @@ export const en = {
   edcNote: 'This study plans by event definitions; visit windows are not used.',
   events: 'Event definitions',
   eventsCaption: (count: number) => n(count, 'event definition', 'event definitions'),
-  repeats: (count: number, every: number) => `${count} times, every ${every} days`,
+  repeats: (count: number, every: number) =>
+    `${n(count, 'time', 'times')}, every ${every === 1 ? 'day' : `${every} days`}`,
   mapping: 'Event mapping',
   batteriesCaption: (count: number) => n(count, 'battery', 'batteries'),
   noBatteries: 'No battery yet.',
@@ -287,9 +289,9 @@ export const de: typeof en = {
   faults: (count) => z(count, 'Fehler', 'Fehler'),
   dryRun: 'Was sich ändern würde',
   noChange: 'Das sind die geltenden Regeln: Nichts würde sich ändern.',
-  wouldMove: (moved, total) => `${moved} von ${total} würden sich verschieben.`,
+  wouldMove: (moved, total) => `${moved} von ${total} ${moved === '1' ? 'würde' : 'würden'} sich verschieben.`,
   wouldMoveWhat: 'Einschlussdaten, die sich verschieben oder ihren Status ändern würden.',
-  wouldPlan: (some, total) => `${some} von ${total} bekämen einen anderen Plan.`,
+  wouldPlan: (some, total) => `${some} von ${total} ${some === '1' ? 'bekäme' : 'bekämen'} einen anderen Plan.`,
   nobody: 'Noch ist niemand eingeschlossen: Nichts verschiebt sich.',
   earlier: (count) =>
     `${z(count, 'Person hatte', 'Personen hatten')} nach einer Änderung von Hand den früheren Plan behalten; ` +
@@ -323,7 +325,8 @@ export const de: typeof en = {
     'Die Änderung ist stehen geblieben. Bitten Sie Admins um Hilfe: Sie steht unter den gescheiterten Workflows.',
   changeGone: 'Diese Änderung ist ausgeführt, oder es war nichts zu tun.',
   changeFound: (moved, schedules) =>
-    `${moved} Einschlussdaten haben sich verschoben, ${schedules} Pläne sind neu entstanden.`,
+    `${moved} ${moved === '1' ? 'Einschlussdatum hat' : 'Einschlussdaten haben'} sich verschoben, ` +
+    `${schedules} ${schedules === '1' ? 'Plan ist' : 'Pläne sind'} neu entstanden.`,
   underWay: 'Eine Änderung dieser Studie wird gerade ausgeführt.',
   showProgress: 'Stand anzeigen',
   windows: 'Visitenfenster',
@@ -353,7 +356,7 @@ export const de: typeof en = {
   edcNote: 'Diese Studie plant nach Ereignisdefinitionen; Visitenfenster werden nicht verwendet.',
   events: 'Ereignisdefinitionen',
   eventsCaption: (count) => z(count, 'Ereignisdefinition', 'Ereignisdefinitionen'),
-  repeats: (count, every) => `${count}-mal, alle ${every} Tage`,
+  repeats: (count, every) => `${count}-mal, ${every === 1 ? 'jeden Tag' : `alle ${every} Tage`}`,
   mapping: 'Zuordnung der Ereignisse',
   batteriesCaption: (count) => z(count, 'Testbatterie', 'Testbatterien'),
   noBatteries: 'Noch keine Testbatterie.',
