@@ -99,8 +99,8 @@ export async function setUpMfa(
 }
 
 /**
- * Enables the second factor by its first code, which is used up. With the mfa token of a login this completes the login
- * and returns its tokens.
+ * Enables the second factor by its first code. With the mfa token of a login this completes the login and returns its
+ * tokens. The code stays valid for one login: directly after the setup there is no newer one yet.
  * @throws 400 WRONG_CODE, 401 a used mfa token, 409 MFA_ENABLED or MFA_NOT_SET_UP
  */
 export async function verifyMfa({ services, actor, credential, context }: Own, code: string) {
@@ -109,12 +109,11 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
     const factor = await secondFactor(tx, actor.id);
     if (!factor) throw problem('MFA_NOT_SET_UP');
     if (factor.verified) throw problem('MFA_ENABLED');
-    const step = stepOf(services.settings, actor.id, factor, code);
-    if (step === undefined)
+    if (stepOf(services.settings, actor.id, factor, code) === undefined)
       throw problem('WRONG_CODE', {
         errors: [{ path: 'code', code: 'WRONG_CODE', message: 'code is not the one that the authenticator shows now' }],
       });
-    await confirmSecondFactor(tx, actor.id, step);
+    await confirmSecondFactor(tx, actor.id);
     const entry = entryOf(actor.id, context);
     audit.record({ ...entry, action: 'mfa_enabled' });
     await notifyUser(tx, actor.id, 'mfa_enabled', context);

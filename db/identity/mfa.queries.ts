@@ -33,11 +33,10 @@ export async function keepPendingFactor(
   await insertRecoveryCodes(tx, userId, codeHashes);
 }
 
-/** @param step of the code that confirmed it, which is used up */
-export async function confirmSecondFactor(tx: Tx, userId: string, step: number): Promise<void> {
+export async function confirmSecondFactor(tx: Tx, userId: string): Promise<void> {
   await tx('user_mfa')
     .where({ user_id: userId })
-    .update({ verified_at: tx.raw('clock_timestamp()'), last_step: step });
+    .update({ verified_at: tx.raw('clock_timestamp()') });
 }
 
 export async function claimTotpStep(tx: Tx, userId: string, step: number): Promise<void> {

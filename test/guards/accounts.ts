@@ -166,14 +166,6 @@ export const accountGuards: readonly Guard[] = [
     title: 'a second factor that an admin takes away is told to its owner',
   },
   {
-    refuses: 'the code that confirmed a second factor, once more',
-    file: 'db/identity/mfa.queries.ts',
-    text: ', last_step: step });',
-    without: ', last_step: 0 * step });',
-    test: 'test/api/mfa.test.ts',
-    title: 'the code that confirmed it is good for no login, nor as a proof',
-  },
-  {
     refuses: 'failed logins, untold',
     file: 'api/identity/login-failures.ts',
     text: 'await notifyUser(tx, userId, action, context);',
