@@ -11,7 +11,7 @@ import { SharedPlaces } from '../util/shared-places.js';
 import type { Dependencies } from '../dependencies.js';
 
 /** Each holds a database connection for as long as its reader takes. */
-const places = new SharedPlaces(6, 4);
+const places = new SharedPlaces(6, 5);
 /** A reader that takes nothing for this long is gone (half-open connection). */
 const STALL_MS = 60_000;
 /**

@@ -52,10 +52,10 @@ export const limitGuards: readonly Guard[] = [
   {
     refuses: 'a fifth export that a user reads at once',
     file: 'api/exports/streamed.ts',
-    text: 'new SharedPlaces(6, 4)',
+    text: 'new SharedPlaces(6, 5)',
     without: 'new SharedPlaces(6, 6)',
     test: 'test/security/exports-at-once.test.ts',
-    title: 'are four exports',
+    title: 'are five exports',
   },
   {
     refuses: 'a user’s 201st token of /api/v1',

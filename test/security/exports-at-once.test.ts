@@ -51,7 +51,7 @@ describe('Files that one user reads at once', () => {
     await until(async () => (await read(one!)).status === 200, { what: 'a place that is free again' });
   }
 
-  it('are four exports', async () => {
-    await areSoMany(4, (by) => by.post('/api/exports/json', { study_id: study.id, dataset: 'visits' }));
+  it('are five exports', async () => {
+    await areSoMany(5, (by) => by.post('/api/exports/json', { study_id: study.id, dataset: 'visits' }));
   });
 });
