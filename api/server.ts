@@ -8,7 +8,6 @@ import { createApp } from './app.js';
 import { problem } from './http/errors.js';
 import type { Problem } from './http/errors.js';
 import type { Route } from './http/route.js';
-import { listeningOn } from './util/listening-on.js';
 
 export interface Listening {
   server: Server;
@@ -69,7 +68,7 @@ export async function listen(services: Dependencies, routes: readonly Route[]): 
         ),
       ),
     );
-    server.listen(listeningOn('PORT', { host: HOST, port: PORT === 'auto' ? 0 : PORT }), resolve);
+    server.listen({ host: HOST, port: PORT === 'auto' ? 0 : PORT }, resolve);
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : PORT;

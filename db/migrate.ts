@@ -109,7 +109,7 @@ export function refuseUnknown(applied: Iterable<string>): void {
   if (newer.length > 0) throw new SchemaError(newerSchema(newer));
 }
 
-/** Studies whose last event, in the order of commits, has the number of a transaction that this server has yet to begin. */
+/** Studies whose last event, in the order of commits, has a transaction number that this server has yet to reach. */
 const WITH_RESTORED_EVENTS = `select s.id from studies s
   cross join lateral (select coalesce(e.tx, '0') as tx from domain_events e where e.study_id = s.id
     order by coalesce(e.tx, '0') desc, e.seq desc limit 1) l

@@ -3,11 +3,9 @@ import { randomInt } from 'node:crypto';
 import { errorCode } from './processes.js';
 import { StartError } from './start-error.js';
 
-/** A port that is reserved until its part has it, or until just before it starts. */
+/** A port that is reserved until just before its part starts. */
 export interface Reservation {
   port: number;
-  /** The descriptor of the listening socket, for a program that can be given it; undefined once it was released. */
-  descriptor?(): number | undefined;
   release(): Promise<void>;
 }
 
@@ -85,13 +83,7 @@ async function reserve(host: string, port: number): Promise<Reservation> {
     server.once('error', failed);
     server.listen({ host, port, exclusive: true }, done);
   });
-  return { port, descriptor: () => descriptorOf(server), release: () => closed(server) };
-}
-
-/** Node has no public name for it; a handle without one (-1) is opened by its address. */
-function descriptorOf(server: Server): number | undefined {
-  const fd = (server as Server & { _handle?: { fd?: number } | null })._handle?.fd;
-  return server.listening && fd !== undefined && fd >= 0 ? fd : undefined;
+  return { port, release: () => closed(server) };
 }
 
 const closed = (server: Server) =>

@@ -186,16 +186,16 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     Object.fromEntries(Object.entries(ports).map(([name, reservation]) => [name, String(reservation.port)]));
   const mail = async (): Promise<{ smtp: string | null; ui: string | null }> => {
     if (!catchesMail(settings)) return { smtp: settings.SMTP_URL ?? null, ui: null };
-    const { MAIL_PORT, MAIL_UI_PORT } = portsOf();
     const own = { NODE_ENV: settings.NODE_ENV, DATA_DIR: dir.path, MAIL_HOST: settings.MAIL_HOST };
-    const plan = nodePart(
-      'mail',
-      program('scripts/runtime/mail/mail-catcher.js'),
-      { ...plainEnvironment(), ...own, MAIL_PORT, MAIL_UI_PORT },
-      log('mail'),
-      { listens: { MAIL_PORT: ports.MAIL_PORT, MAIL_UI_PORT: ports.MAIL_UI_PORT } },
-    );
-    await step('mail catcher', () => start(plan));
+    const catcher = program('scripts/runtime/mail/mail-catcher.js');
+    const plan = () => {
+      const { MAIL_PORT, MAIL_UI_PORT } = portsOf();
+      return {
+        ...nodePart('mail', catcher, { ...plainEnvironment(), ...own, MAIL_PORT, MAIL_UI_PORT }, log('mail')),
+        before: release('MAIL_PORT', 'MAIL_UI_PORT'),
+      };
+    };
+    await step('mail catcher', () => onFreePorts(context, ['MAIL_PORT', 'MAIL_UI_PORT'], () => start(plan())));
     return {
       smtp: `smtp://${connectableHost(settings.MAIL_HOST)}:${at('MAIL_PORT')}`,
       ui: url(settings.MAIL_HOST, 'MAIL_UI_PORT'),
@@ -225,18 +225,14 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
   await Promise.all([
     step('worker', () =>
       start(
-        nodePart('worker', program('activities/main.js'), environmentOf('worker', env), log('worker'), {
-          inspect: inspect?.worker,
-        }),
+        nodePart('worker', program('activities/main.js'), environmentOf('worker', env), log('worker'), inspect?.worker),
       ),
     ),
     step('API', () =>
-      start(
-        nodePart('api', program('api/main.js'), environmentOf('api', env), log('api'), {
-          inspect: inspect?.api,
-          listens: { PORT: ports.PORT },
-        }),
-      ),
+      start({
+        ...nodePart('api', program('api/main.js'), environmentOf('api', env), log('api'), inspect?.api),
+        before: release('PORT'),
+      }),
     ),
   ]);
   return {

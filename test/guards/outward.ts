@@ -285,8 +285,8 @@ export const outwardGuards: readonly Guard[] = [
   {
     refuses: 'the database on HOST',
     file: 'scripts/runtime/service.ts',
-    text: 'const where = { host: settings.POSTGRES_HOST,',
-    without: 'const where = { host: settings.HOST,',
+    text: 'const host = settings.POSTGRES_HOST;',
+    without: 'const host = settings.HOST;',
     test: PROCESSES,
     title: ALONE,
   },

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readIfThere } from '../../scripts/runtime/files.js';
-import { reservePorts } from '../../scripts/runtime/ports.js';
 import { startService, temporaryDataDir, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
@@ -74,35 +73,7 @@ describe('A start beside a program that takes each port as soon as it is free', 
     [service, thief] = [undefined, undefined];
   });
 
-  it('gives its own programs the ports that it has chosen: they are never free', async () => {
-    const names = ['PORT', 'MAIL_PORT', 'MAIL_UI_PORT'] as const;
-    const reserved = await reservePorts('127.0.0.1', { PORT: 'auto', MAIL_PORT: 'auto', MAIL_UI_PORT: 'auto' });
-    await Promise.all(names.map((name) => reserved[name].release()));
-    const chosen = names.map((name) => reserved[name].port);
-    let over = false;
-    const stealing = Promise.all(
-      chosen.map(async (port) => {
-        while (!over && !listening().some((one) => one.port === port)) await pause(2);
-        for (; !over; await pause(2)) {
-          const stolen = await taken(port);
-          if (!stolen) continue;
-          thief = stolen;
-          return port;
-        }
-        return undefined;
-      }),
-    );
-    try {
-      service = await startService(Object.fromEntries(names.map((name, index) => [name, String(chosen[index])])));
-    } finally {
-      over = true;
-    }
-    expect(await stealing).to.deep.equal([undefined, undefined, undefined]);
-    expect((await fetch(`${service.run.api}/api/health`)).status).to.equal(200);
-    expect((await fetch(`${service.run.mail_ui}/email`)).status).to.equal(200);
-  });
-
-  it('takes another port for a program that opens its own', async () => {
+  it('takes another port for its database, Temporal server or mail catcher', async () => {
     const dataDir = temporaryDataDir();
     let over = false;
     const stealing = (async () => {

@@ -4,7 +4,6 @@
  */
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
-import { listeningOn } from '../../../api/util/listening-on.js';
 import { readSettings } from '../../../settings.js';
 import { dataDirAt } from '../data-dir.js';
 import { mailHttp } from './mail-http.js';
@@ -38,7 +37,7 @@ endsWithSupervisor(async () => {
     smtp.close(done);
   });
 });
-http.listen(listeningOn('MAIL_UI_PORT', { host: settings.MAIL_HOST, port: settings.MAIL_UI_PORT }));
-smtp.listen(listeningOn('MAIL_PORT', { host: settings.MAIL_HOST, port: settings.MAIL_PORT }));
+http.listen({ host: settings.MAIL_HOST, port: settings.MAIL_UI_PORT });
+smtp.listen({ host: settings.MAIL_HOST, port: settings.MAIL_PORT });
 await Promise.all([once(http, 'listening'), once(smtp.server, 'listening')]);
 process.send?.({ ready: true });
