@@ -265,6 +265,12 @@ export async function newerChanges(
  * unchanged. The next change to a schedule's sources moves all their visits.
  */
 export async function countOffAnchor(tx: Tx, studyId: string): Promise<number> {
+  // Few studies have such an override: of the others no schedule is read.
+  const left = await tx('anchor_date_history')
+    .where({ study_id: studyId, event_type: 'OVERRIDE_GRANTED' })
+    .whereNull('schedule_version_created_id')
+    .first('id');
+  if (!left) return 0;
   const [row] = (await tx('schedule_versions as v')
     .join('participants as p', 'p.id', 'v.participant_id')
     .join('anchor_dates as a', 'a.participant_id', 'v.participant_id')

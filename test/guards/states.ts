@@ -164,7 +164,7 @@ export const stateGuards: readonly Guard[] = [
   {
     refuses: 'the preview of a policy whose page somebody else has overtaken',
     file: 'api/console/studies/policy.routes.ts',
-    text: `if (view.figures.policy_version !== seen) throw problem('STALE');`,
+    text: `if ((await policyInForce(tx, studyId))?.policy_version !== seen) throw problem('STALE');`,
     without: '',
     test: 'test/console/overtaken.test.ts',
     title: 'overwrites no policy, nor does one whose effect was shown first',

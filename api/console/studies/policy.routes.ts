@@ -1,4 +1,5 @@
 import { h } from 'preact';
+import { policyInForce } from '../../../db/studies/policies.queries.js';
 import { acceptPolicy, savePolicy } from '../../studies/policy.service.js';
 import { dryRunFor } from '../../studies/dry-runs-at-once.js';
 import { dryRunWithCodes, enrolledIn } from '../../studies/policy-dry-run.service.js';
@@ -79,9 +80,8 @@ export const policyPages = [
       const policy = acceptPolicy(policyIn(form, ui));
       const seen = Number(form.get('policy_version'));
       if (form.get('do') === 'try') {
-        const view = await loadStudyView(tx, actor, studyId);
         // Its result is compared with the policy in force, which the author has not seen.
-        if (view.figures.policy_version !== seen) throw problem('STALE');
+        if ((await policyInForce(tx, studyId))?.policy_version !== seen) throw problem('STALE');
         const total = await enrolledIn(tx, studyId);
         if (total > LONG_TRIAL) {
           const by = { services, actor, credential, studyId };
@@ -89,6 +89,7 @@ export const policyPages = [
           return redirect(`/console/studies/${studyId}/policy/trials/${id}`);
         }
         const trial = await dryRunFor(actor, () => dryRunWithCodes(tx, studyId, policy));
+        const view = await loadStudyView(tx, actor, studyId);
         const content = h(PolicyPage, { view, trial, text: form.get('policy')! });
         return { title: ui.words.studies.policyTitle, content };
       }
