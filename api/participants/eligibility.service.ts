@@ -26,7 +26,7 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 
 /**
  * Replaces the assessment. Eligible and ineligible are confirmations with a user and a time (`confirmed_at`, else now;
- * the same status again keeps its time). With `signing`, the same waiver once more approves it, by another user.
+ * the same status again keeps its time). With `approving`, the same waiver once more approves it, by another user.
  * @throws 403 a confirmation or waiver without the required role, 400 no instant, without confirmation, or eligible
  * against a criterion that is not waived, 401 as `signatureOf` for an approval, 409 STALE (also for an If-Match without
  * an assessment), 409 PARTICIPANT_ERASED, 422 criteria larger than a fact may be
@@ -36,7 +36,7 @@ export async function saveEligibility(
   participantId: string,
   input: Static<typeof PutEligibility>,
   assertIfMatch: (record: Record<string, unknown> | undefined) => void,
-  signing?: SignatureRequest,
+  approving?: { signing?: SignatureRequest },
 ): Promise<Eligibility> {
   const tooMuch = [input.inclusion_criteria ?? {}, input.exclusion_criteria ?? {}].flatMap((criteria, i) =>
     boundFaults(criteria, i === 0 ? 'inclusion_criteria' : 'exclusion_criteria', Object.keys(criteria).length),
@@ -62,11 +62,12 @@ export async function saveEligibility(
   const newlyConfirmed =
     confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !sameWaiver(before, input);
-  const waived = waiverOf(waiver ? (newlyWaived ? undefined : before) : null, actor, signing !== undefined);
+  const waived = waiverOf(waiver ? (newlyWaived ? undefined : before) : null, actor, approving !== undefined);
   if ((newlyConfirmed || newlyWaived) && !mayConfirm.includes(actor.role)) {
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not confirm eligibility.` });
   }
   const approves = waived.waiver_approved_by_id !== null && (before?.waiver_approved_by_id ?? null) === null;
+  const signing = approving?.signing;
   const signature = approves && signing && (await signatureOf(tx, participant.study_id, actor, signing, 'approval'));
   const assessment: Partial<Eligibility> & { study_id: string; participant_id: string } = {
     study_id: participant.study_id,

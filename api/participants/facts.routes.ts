@@ -34,7 +34,7 @@ const signingOf = (
   settings: Settings,
   headers: IncomingHttpHeaders,
   credential: Credential | undefined,
-  { meaning, ...proof }: { meaning?: string | undefined; password?: string | undefined; code?: string | undefined },
+  { meaning, ...proof }: { meaning: string | undefined; password: string | undefined; code: string | undefined },
 ) => ({ settings, proof: proofIn(headers, proof, credential), meaning });
 
 /** The facts behind an anchor date. */
@@ -111,19 +111,11 @@ export const factRoutes = [
       'Replaces the assessment. `eligible` and `ineligible` are confirmations, with `confirmed_at` ' +
       '(default: now); a coordinator prepares the assessment but does not confirm it (403). `eligible` against a ' +
       'criterion that no waiver names is 400; a new note on an erased participant is ' +
-      '409 PARTICIPANT_ERASED. The same waiver by another user approves it, as a signature (X-Reauthentication; 401 ' +
-      `REAUTHENTICATION_REQUIRED). ${evaluated}`,
-    headers: Reauthentication,
+      `409 PARTICIPANT_ERASED. The same waiver by another user approves it. ${evaluated}`,
     body: PutEligibility,
-    responses: { 200: Eligibility, 401: undefined },
-    handle: ({ tx, audit, actor, context, params, body, headers, credential, services, assertIfMatch }) =>
-      saveEligibility(
-        { tx, audit, actor, context },
-        params.participant_id,
-        body,
-        assertIfMatch,
-        signingOf(services.settings, headers, credential, {}),
-      ),
+    responses: { 200: Eligibility },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      saveEligibility({ tx, audit, actor, context }, params.participant_id, body, assertIfMatch, {}),
   }),
   route({
     method: 'GET',

@@ -58,9 +58,9 @@ export const scheduleVersionRoutes = [
     query: AsOf,
     responses: {
       400: undefined,
-      200: response(Schedule, { etag: true }),
+      200: Schedule,
     },
-    handle: async ({ tx, params, query }) => withContentTag(await scheduleAsOf(tx, params.participant_id, query.as_of)),
+    handle: ({ tx, params, query }) => scheduleAsOf(tx, params.participant_id, query.as_of),
   }),
   route({
     method: 'GET',

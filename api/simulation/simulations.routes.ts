@@ -2,7 +2,7 @@ import { PICTURE_POLICY } from '../../activities/html/picture-theme.js';
 import { listSimulations } from '../../db/simulation/simulations.queries.js';
 import { inStudy, staff } from '../http/access.js';
 import { publicUrl } from '../public-url.js';
-import { accepted, reply, route, response, withContentTag } from '../http/route.js';
+import { accepted, reply, route, response } from '../http/route.js';
 import { Type, listOf, paging, sorting } from '../http/common.schemas.js';
 import { NewSimulation, Simulation, SimulationAccepted, SimulationSummary } from './simulations.schemas.js';
 import { orderSimulation, simulationView, simulation, simulationPlot } from './simulations.service.js';
@@ -59,8 +59,8 @@ export const simulationRoutes = [
     description: 'How far it is, and once it is completed its result and the paths of its plots.',
     access: inStudy(),
     transaction: 'read',
-    responses: { 200: response(Simulation, { etag: true }) },
-    handle: async ({ tx, params }) => withContentTag(await simulation(tx, params.study_id, params.simulation_id)),
+    responses: { 200: Simulation },
+    handle: ({ tx, params }) => simulation(tx, params.study_id, params.simulation_id),
   }),
   route({
     method: 'GET',

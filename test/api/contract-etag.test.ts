@@ -141,37 +141,6 @@ describe('ETags in the contract', function tags() {
     }
   });
 
-  it('are on a schedule and on a sync conflict, which is another one once it is resolved', async () => {
-    const { study_id: studyId, participant_id: participantId } = world.ids;
-    const item = {
-      id: unique('local'),
-      participantId,
-      studyId,
-      status: 'completed',
-      syncStatus: 'pending',
-      syncAttempts: 0,
-      startedAt: '2024-05-06T09:00:00Z',
-      completedAt: '2024-05-06T09:30:00Z',
-    };
-    await stage.admin.expect(200, 'POST', '/api/sync/sessions', item);
-    const other = { ...item, completedAt: '2024-05-06T09:40:00Z' };
-    expect((await stage.admin.expect(200, 'POST', '/api/sync/sessions', other)).status).to.equal('conflict');
-    const conflicts = `/api/studies/${studyId}/sync-conflicts`;
-    const [conflict] = (await stage.admin.expect(200, 'GET', conflicts)).items as { id: string }[];
-    const schedule = `/api/studies/${studyId}/participants/${participantId}/schedule`;
-    const tags: string[] = [];
-    for (const path of [schedule, `${conflicts}/${conflict!.id}`]) {
-      const tag = (await stage.admin.get(path)).headers.get('etag');
-      expect(tag, path).to.match(/^"[\w-]{22}"$/);
-      tags.push(tag!);
-      const again = await askedAgain(stage.admin, path, {}, tag!);
-      expect([again.status, again.headers.get('etag')], path).to.deep.equal([304, again.known]);
-    }
-    await stage.admin.expect(200, 'POST', `${conflicts}/${conflict!.id}/resolve`, { keep: 'server', reason: 'x' });
-    const resolved = await stage.admin.get(`${conflicts}/${conflict!.id}`, { headers: { 'If-None-Match': tags[1]! } });
-    expect([resolved.status, resolved.body.status]).to.deep.equal([200, 'resolved']);
-  });
-
   it('are named for a record that is made', async () => {
     const made = await stage.admin.post('/api/studies', { study_code: `T-${Date.now()}`, study_name: 'Made' });
     expect([made.status, made.headers.has('etag'), bears(told('/api/studies', 'post'), 201)]).to.deep.equal([

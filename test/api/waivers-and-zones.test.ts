@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { admin, goodPassword, newParticipant, newStudy, user } from '../support/http.js';
+import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 
 describe('What is stored of a time zone and of a waiver', () => {
@@ -139,31 +139,5 @@ describe('What is stored of a time zone and of a waiver', () => {
       waiver_requested_by_id: null,
       waiver_approved_by_id: null,
     });
-  });
-
-  it('approving a waiver is a signature: where the study asks for a proof, one without is 401, and nothing is stored', async () => {
-    const study = await newStudy(http, { config: { signatures: { reauthenticate: true } } });
-    const { id } = await newParticipant(http, study.id);
-    const at = `/api/studies/${study.id}/participants/${id}/eligibility`;
-    const [asks, approves] = await Promise.all(
-      ['researcher', 'investigator'].map((role) => user(http, role as 'researcher', { study_ids: [study.id] })),
-    );
-    const waiver = { has_waiver: true, waiver_criteria_ids: ['AGE'], waiver_reason: 'agreed with the sponsor' };
-    await asks!.expect(200, 'PUT', at, { status: 'pending', ...waiver });
-    const put = (headers: Record<string, string>) =>
-      approves!.send('PUT', at, { status: 'pending', ...waiver }, { headers });
-    for (const [headers, code] of [
-      [{}, 'REAUTHENTICATION_REQUIRED'],
-      [{ 'X-Reauthentication': 'not the password' }, 'REAUTHENTICATION_FAILED'],
-    ] as const) {
-      const answer = await put(headers);
-      expect([answer.status, answer.body.code]).to.deep.equal([401, code]);
-    }
-    expect(await http.expect(200, 'GET', at)).to.include({ waiver_approved_by_id: null });
-    expect((await put({ 'X-Reauthentication': goodPassword })).body).to.include({
-      waiver_approved_by_id: approves!.userId,
-    });
-    // An approved one may be sent again as it is.
-    expect((await put({})).status).to.equal(200);
   });
 });

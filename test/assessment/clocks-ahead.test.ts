@@ -42,14 +42,6 @@ describe('A device that says by how much its clock is ahead', () => {
         sessions: [session('before', -3 * HOUR, { visitId: visit.id }), session('after', -HOUR / 2)],
         responses: [response('before', -3 * HOUR)],
       };
-      const told = await by.expect<{ session_conflicts: object[]; rejected: object[] }>(
-        200,
-        'POST',
-        '/api/sync/check-conflicts',
-        bulk,
-        says(),
-      );
-      expect([...told.session_conflicts, ...told.rejected]).to.have.length(1);
       const done = await by.expect<BulkView>(200, 'POST', '/api/sync/bulk', bulk, says());
       expect(outcomes(done)).to.deep.equal(['created', later, 'created']);
       expect((await site.seeVisit(visit.id)).status).to.equal('completed');

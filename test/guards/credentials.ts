@@ -167,8 +167,8 @@ export const credentialGuards: readonly Guard[] = [
     file: 'api/participants/eligibility.service.ts',
     text: 'approves && signing && (await',
     without: 'approves && signing?.proof && (await',
-    test: 'test/api/waivers-and-zones.test.ts',
-    title: 'approving a waiver is a signature',
+    test: 'test/console/waivers.test.ts',
+    title: 'lets another person approve it, with a proof',
   },
   {
     refuses: 'a waiver that is approved by recording the eligibility in the console',

@@ -1,7 +1,7 @@
 import { nowIso } from '../../../db/client/clock.js';
 import { listConflicts } from '../../../db/assessment/offline-conflicts.queries.js';
 import { anyone, inStudy, staff, evenWithdrawn } from '../../http/access.js';
-import { route, largeJson, response, withContentTag } from '../../http/route.js';
+import { route, largeJson } from '../../http/route.js';
 import { Type, Uuid, listOf, oneOf, paging, sorting } from '../../http/common.schemas.js';
 import {
   AnyResponse,
@@ -119,15 +119,10 @@ export const syncRoutes = [
       'code and message; a session that cannot be read while its id is known is a `duplicate_session` besides.',
     access: evenWithdrawn(sessionCallers),
     transaction: 'read',
-    headers: deviceClock,
     body: largeJson(Bulk, ['sessions', 'responses']),
     responses: { 200: ConflictReport },
-    handle: ({ tx, actor, headers, body }) =>
-      checkConflicts(tx, callerOf(actor), {
-        sessions: body.sessions ?? [],
-        responses: body.responses ?? [],
-        deviceTime: deviceTime(headers),
-      }),
+    handle: ({ tx, actor, body }) =>
+      checkConflicts(tx, callerOf(actor), { sessions: body.sessions ?? [], responses: body.responses ?? [] }),
   }),
   route({
     method: 'GET',
@@ -172,11 +167,9 @@ export const syncRoutes = [
     description: 'What the device sent and what the service has, side by side. 404 where there is no such conflict.',
     access: inStudy(),
     transaction: 'read',
-    responses: { 200: response(Conflict, { etag: true }) },
-    handle: async ({ tx, actor, params }) =>
-      withContentTag(
-        await conflictAnswer(tx, params.study_id, params.conflict_id, { writesSessions: mayWriteSessions(actor) }),
-      ),
+    responses: { 200: Conflict },
+    handle: ({ tx, actor, params }) =>
+      conflictAnswer(tx, params.study_id, params.conflict_id, { writesSessions: mayWriteSessions(actor) }),
   }),
   route({
     method: 'POST',

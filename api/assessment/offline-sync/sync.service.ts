@@ -120,10 +120,15 @@ export interface ConflictReport {
  * one. An unreadable session whose id the server has is also a conflict: the two cannot be the same.
  * @throws 413
  */
-export async function checkConflicts(tx: Tx, caller: SessionCaller, sent: Sent): Promise<ConflictReport> {
+export async function checkConflicts(
+  tx: Tx,
+  caller: SessionCaller,
+  sent: Omit<Sent, 'deviceTime'>,
+): Promise<ConflictReport> {
   requireFew(sent);
   const { items: read, results } = await readItems(sent.sessions, sent.responses);
-  const ahead = aheadOf(skewOf(sent));
+  // The call does not say the device's clock.
+  const ahead = 0;
   const items = await acceptsLateDelivery(tx, caller, read, results, ahead);
   const arrival = { at: nowMs(), ahead };
   const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false, arrival);

@@ -236,7 +236,7 @@ export const participantForms = [
         const proof = proofOf(form.get('proof_password'), credential);
         const signing = { settings: services.settings, proof, meaning: undefined };
         const same = { ...restOf(before), status: before.status };
-        await saveEligibility({ tx, audit, actor, context }, id, same, asSeen(form), signing);
+        await saveEligibility({ tx, audit, actor, context }, id, same, asSeen(form), { signing });
       }
       return redirect(`${personPath(id)}?tab=facts&done=waiver`);
     },
