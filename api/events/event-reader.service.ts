@@ -4,6 +4,7 @@ import { lastEvents, rightsMarks } from '../../db/events/events.queries.js';
 import type { EventPosition } from '../../db/events/events.queries.js';
 import { EVENTS_CHANNEL } from '../../db/outbox/outbox.js';
 import { problem } from '../http/errors.js';
+import { PlacesPerUser } from '../util/places-per-user.js';
 import type { Dependencies } from '../dependencies.js';
 import { faultCode } from '../../db/client/connection/driver-faults.js';
 
@@ -39,7 +40,7 @@ interface Waiting {
  */
 export class EventReader {
   private readonly waiting = new Set<Waiting>();
-  private readonly streams = new Map<string, number>();
+  private readonly places = new PlacesPerUser(MAX_STREAMS);
   private readonly marks = new WeakMap<Follower, string>();
   private readonly listener: Listener;
   private looking = false;
@@ -74,21 +75,13 @@ export class EventReader {
    * @throws 429 when the user has the maximum number of streams
    */
   enter(userId: string): () => void {
-    const open = this.streams.get(userId) ?? 0;
-    if (open >= MAX_STREAMS)
+    const leave = this.places.take(userId);
+    if (!leave)
       throw problem('RATE_LIMITED', {
         detail: `You follow ${MAX_STREAMS} event streams already: close one of them.`,
         headers: { 'Retry-After': '5' },
       });
-    this.streams.set(userId, open + 1);
-    let left = false;
-    return () => {
-      if (left) return;
-      left = true;
-      const now = this.streams.get(userId)! - 1;
-      if (now > 0) this.streams.set(userId, now);
-      else this.streams.delete(userId);
-    };
+    return leave;
   }
 
   /**

@@ -7,13 +7,17 @@ import { withFileLimits } from '../../db/client/transaction.js';
 import { authorizeUser, exporterAccess } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { serializeError } from '../http/middleware/request-logger.js';
-import { SharedPlaces } from '../util/shared-places.js';
+import { PlacesPerUser } from '../util/places-per-user.js';
 import type { Dependencies } from '../dependencies.js';
 
 /** Each holds a database connection for as long as its reader takes. */
-const places = new SharedPlaces(6, 5);
+const MAX_STREAMS = 6;
+/** One user leaves another a place. */
+const places = new PlacesPerUser(5);
 /** A reader that takes nothing for this long is gone (half-open connection). */
 const STALL_MS = 60_000;
+let running = 0;
+
 /**
  * A body that `write` writes in a read-only transaction with the caller's current rights, in one snapshot. An error
  * after the start closes the connection, so that nobody takes half a file for a whole one; a reader that disconnects
@@ -25,17 +29,18 @@ export function streamAsCaller(
   caller: Caller,
   write: (tx: Tx, sink: PassThrough) => Promise<unknown>,
 ): Readable {
-  const place = places.take(caller.userId);
-  if (place === 'full')
+  if (running >= MAX_STREAMS)
     throw problem('UNAVAILABLE', {
       detail: 'Too many exports are being written: try again, or have it written in the background.',
       headers: { 'Retry-After': '5' },
     });
-  if (place === 'enough')
+  const leave = places.take(caller.userId);
+  if (!leave)
     throw problem('QUOTA_EXCEEDED', {
       detail: `You read ${places.each} exports already: end one of them, or have this one written in the background.`,
       headers: { 'Retry-After': '5' },
     });
+  running += 1;
   const sink = new PassThrough();
   let passed = 0,
     seen = -1;
@@ -58,7 +63,8 @@ export function streamAsCaller(
     })
     .finally(() => {
       clearInterval(stalled);
-      place();
+      running -= 1;
+      leave();
     });
   return sink;
 }

@@ -1,8 +1,5 @@
-import type { ComponentChildren } from 'preact';
 import type { ShownStudy } from '../../db/studies/study-face.queries.js';
-import { HtmlDocument } from '../../activities/html/html-document.js';
-import { renderPage } from '../../activities/html/render.js';
-import { Style, pageStyle, smallPageCss } from '../../activities/html/style.js';
+import { smallPage, smallPagePolicy } from '../../activities/html/small-page.js';
 import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import type { BuiltInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { publicName } from '../../workflows/domain/notifications/study-face.js';
@@ -69,15 +66,13 @@ const words: Record<BuiltInLanguage, Words> = {
   },
 };
 
-const STYLE = pageStyle(smallPageCss);
-/** Nothing is loaded; the form is sent to its own page. */
-export const OPT_OUT_POLICY =
-  `default-src 'none'; style-src ${STYLE.source}; form-action ` + `'self'; base-uri 'none'; frame-ancestors 'none'`;
+/** The form is sent to its own page. */
+export const OPT_OUT_POLICY = smallPagePolicy("'self'");
 
 /** The page that asks for confirmation to end a channel's messages, in the participant's language. */
 export function askingPage(study: ShownStudy, channel: string): string {
   const { language, title, say } = spoken(study);
-  return page(
+  return smallPage(
     language,
     title,
     <form method="post">
@@ -92,7 +87,7 @@ export function askingPage(study: ShownStudy, channel: string): string {
 /** The page that confirms the opt-out. */
 export function endedPage(study: ShownStudy): string {
   const { language, title, say } = spoken(study);
-  return page(
+  return smallPage(
     language,
     title,
     <>
@@ -106,31 +101,10 @@ export function endedPage(study: ShownStudy): string {
 export function brokenLinkPage(acceptLanguage: string | undefined, isBroken: boolean): string {
   const language = builtInLanguage(acceptLanguage?.split(/[,;]/)[0]?.trim());
   const { broken, later } = words[language];
-  return page(language, broken.title, <p>{isBroken ? broken.says : later}</p>);
+  return smallPage(language, broken.title, <p>{isBroken ? broken.says : later}</p>);
 }
 
 function spoken(study: ShownStudy) {
   const language = builtInLanguage(study.preferred_language, study.default_language);
   return { language, title: publicName(study, language), say: words[language] };
 }
-
-const page = (language: string, title: string, inside: ComponentChildren): string =>
-  renderPage(
-    <HtmlDocument
-      language={language}
-      title={title}
-      head={
-        <>
-          <meta name="robots" content="noindex" />
-          <Style of={STYLE} />
-        </>
-      }
-    >
-      <main>
-        <h1>
-          <bdi>{title}</bdi>
-        </h1>
-        {inside}
-      </main>
-    </HtmlDocument>,
-  );

@@ -77,8 +77,8 @@ const catchesMail = (settings: Settings): boolean => settings.SMTP_URL === undef
 const MORE_PORTS = 3;
 
 /**
- * Starts a part that opens its ports itself. Another program may take one after its release: each that is `auto` is
- * then chosen anew.
+ * Starts a part that opens its ports itself. Another program may take one between its release and the start. If all of
+ * them are `auto`, others are chosen.
  */
 async function onFreePorts(
   { settings, ports, cancelled }: ServiceContext,

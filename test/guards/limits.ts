@@ -13,8 +13,8 @@ export const limitGuards: readonly Guard[] = [
   {
     refuses: 'a fourth dry run of a user at once',
     file: 'api/studies/dry-runs-at-once.ts',
-    text: 'if (others >= MAX_AT_ONCE)',
-    without: 'if (others > 1_000)',
+    text: 'new PlacesPerUser(3)',
+    without: 'new PlacesPerUser(1_000)',
     test: 'test/security/dry-runs.test.ts',
     title: 'are three at a time',
   },
@@ -52,8 +52,8 @@ export const limitGuards: readonly Guard[] = [
   {
     refuses: 'a fifth export that a user reads at once',
     file: 'api/exports/streamed.ts',
-    text: 'new SharedPlaces(6, 5)',
-    without: 'new SharedPlaces(6, 6)',
+    text: 'new PlacesPerUser(5)',
+    without: 'new PlacesPerUser(6)',
     test: 'test/security/exports-at-once.test.ts',
     title: 'are five exports',
   },

@@ -127,10 +127,9 @@ export async function checkConflicts(
 ): Promise<ConflictReport> {
   requireFew(sent);
   const { items: read, results } = await readItems(sent.sessions, sent.responses);
-  // The call does not say the device's clock.
-  const ahead = 0;
-  const items = await acceptsLateDelivery(tx, caller, read, results, ahead);
-  const arrival = { at: nowMs(), ahead };
+  // This call does not tell the device's clock.
+  const arrival = { at: nowMs(), ahead: 0 };
+  const items = await acceptsLateDelivery(tx, caller, read, results, arrival.ahead);
   const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false, arrival);
   const decided = [...sessions, ...responses.map(decide)];
   const found = (kind: SyncItem['kind']): ConflictFound[] =>

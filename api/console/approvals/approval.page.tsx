@@ -2,6 +2,7 @@ import { CalendarDate, InstantText } from '../html/date.js';
 import { daysBetween } from '../../../workflows/domain/util/dates.js';
 import { dateText } from '../html/dates.js';
 import { Field, Form, Notice } from '../html/form.js';
+import { ProofField } from '../html/proof-field.js';
 import { DefinitionList } from '../html/table.js';
 import { Typed } from '../html/problem.js';
 import { refusalText } from '../html/refusal.js';
@@ -267,18 +268,7 @@ function Decide({ view, decision }: { view: ApprovalView; decision: ApprovalDeci
           required
           maxLength={2000}
         />
-        {view.asksAgain && (
-          <Field
-            name="proof_password"
-            type="password"
-            label={words.approval.proof}
-            hint={words.approval.proofHint}
-            error={decision.proofError}
-            autocomplete="current-password"
-            required
-            maxLength={1000}
-          />
-        )}
+        {view.asksAgain && <ProofField error={decision.proofError} />}
         <p class="buttons">
           <button class="primary" name="decision" value="approve" disabled={view.impossible !== undefined}>
             {words.approval.approve}

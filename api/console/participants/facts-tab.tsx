@@ -1,5 +1,6 @@
 import { mayConfirm } from '../../participants/eligibility.service.js';
 import { Field, Form, Notice } from '../html/form.js';
+import { ProofField } from '../html/proof-field.js';
 import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 import { personPath, displayZoneOf } from './participant.page.js';
@@ -148,18 +149,7 @@ function ApproveWaiver({ person, view, form }: { person: ParticipantView; view: 
       <p class="quiet">{facts.approveWaiverWhat}</p>
       <Form action={`${personPath(person.record.id)}/waiver`}>
         <input type="hidden" name="_seen" value={String(view.eligibility?.updated_at ?? '')} />
-        {view.approval?.again && (
-          <Field
-            name="proof_password"
-            type="password"
-            label={words.approval.proof}
-            hint={words.approval.proofHint}
-            error={form.proofError}
-            autocomplete="current-password"
-            required
-            maxLength={1000}
-          />
-        )}
+        {view.approval?.again && <ProofField error={form.proofError} />}
         <button class="primary">{facts.approveWaiver}</button>
       </Form>
     </Job>

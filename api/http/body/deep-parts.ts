@@ -1,4 +1,4 @@
-import { partOfString, restOfString } from './json-slices.js';
+import { pastString } from './json-slices.js';
 import { placeOf, walkJson } from './json-walk.js';
 import type { Place } from './json-walk.js';
 
@@ -30,11 +30,7 @@ export function* withoutDeepParts(source: string, depth: number, slice: number):
       yield undefined;
     }
     if (c === 34) {
-      i = partOfString(source, i);
-      while (i < -1) {
-        yield undefined;
-        i = restOfString(source, i);
-      }
+      i = yield* pastString(source, i);
       if (i < 0) break;
     } else if (c === 123 || c === 91) {
       if (++level === depth + 1) from = i;

@@ -35,6 +35,16 @@ export function endOfString(source: string, from: number): number {
   return end;
 }
 
+/** `endOfString` that yields to other requests. The loops over whole bodies spell it out: they meet each string. */
+export function* pastString(source: string, from: number): Generator<undefined, number> {
+  let end = partOfString(source, from);
+  while (end < -1) {
+    yield undefined;
+    end = restOfString(source, end);
+  }
+  return end;
+}
+
 /**
  * The first offset from `to` on that is not within an escape of a string.
  * @param from the beginning of a letter or an escape

@@ -1,4 +1,4 @@
-import { endOfString, partOfString, restOfString } from './json-slices.js';
+import { endOfString, pastString } from './json-slices.js';
 
 /** The place of a part of a JSON body: names of fields and indexes of lists, from outside. */
 export type Place = (string | number)[];
@@ -40,11 +40,7 @@ export function* walkJson(source: string, slice: number, visitor: Visitor): Gene
       yield undefined;
     }
     if (c === '"') {
-      let end = partOfString(source, i);
-      while (end < -1) {
-        yield undefined;
-        end = restOfString(source, end);
-      }
+      const end = yield* pastString(source, i);
       if (level?.naming) {
         level.at = i;
         level.naming = false;

@@ -1,6 +1,4 @@
-import { HtmlDocument } from '../../../activities/html/html-document.js';
-import { renderPage } from '../../../activities/html/render.js';
-import { Style, pageStyle, smallPageCss } from '../../../activities/html/style.js';
+import { smallPage, smallPagePolicy } from '../../../activities/html/small-page.js';
 import { builtInLanguage } from '../../../workflows/domain/notifications/built-in.js';
 import type { BuiltInLanguage } from '../../../workflows/domain/notifications/built-in.js';
 
@@ -40,29 +38,11 @@ const words: Record<BuiltInLanguage, Words> = {
   },
 };
 
-const STYLE = pageStyle(smallPageCss);
-/** Nothing is loaded, and nothing sent. */
-export const FAULT_POLICY = `default-src 'none'; style-src ${STYLE.source}; base-uri 'none'; frame-ancestors 'none'`;
+export const FAULT_POLICY = smallPagePolicy("'none'");
 
 /** The page of an error, in the browser's language: nobody is logged in where no page is. */
 export function faultPage(status: number, acceptLanguage: string): string {
   const language = builtInLanguage(acceptLanguage.split(/[,;]/)[0]!.trim());
   const { title, says } = words[language][status === 404 ? 'nothing' : 'later'];
-  return renderPage(
-    <HtmlDocument
-      language={language}
-      title={title}
-      head={
-        <>
-          <meta name="robots" content="noindex" />
-          <Style of={STYLE} />
-        </>
-      }
-    >
-      <main>
-        <h1>{title}</h1>
-        <p>{says}</p>
-      </main>
-    </HtmlDocument>,
-  );
+  return smallPage(language, title, <p>{says}</p>);
 }
