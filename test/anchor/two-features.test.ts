@@ -59,7 +59,11 @@ describe('What one feature does while another is at work', function () {
 
   it('the baseline that a study chooses while somebody has withdrawn is theirs when they are reinstated', async () => {
     const study = await stage.study(
-      { ...manual, prerequisites: { ...manual.prerequisites, require_baseline_visit: true }, schedule_on_provisional: true },
+      {
+        ...manual,
+        prerequisites: { ...manual.prerequisites, require_baseline_visit: true },
+        schedule_on_provisional: true,
+      },
       { days: [] },
     );
     await study.window(0, { is_baseline: true });
