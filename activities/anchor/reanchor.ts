@@ -29,7 +29,9 @@ import type { Tx } from '../../db/client/database.js';
  * Changes that no anchor depends on. They are cheaper, so one piece at a time is fast enough, and delays concurrent
  * readers less.
  */
-const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping'];
+const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping', 'capture'];
+/** What the service finds in the capture system by itself: another arm of a record, another name of an event. */
+const FOUND = 'capture';
 /** Another window or event is the baseline: its visits are marked in place, without new schedules. */
 const BASELINE = 'baseline';
 
@@ -176,9 +178,13 @@ function decisionFor(
   return { decision, ahead };
 }
 
-/** An override after the change has decided about the schedule itself. */
-const scheduleDate = ({ row: { anchor } }: AnchorSnapshot, { begun_at }: ProvenChange): ScheduleDate =>
-  anchor.is_override && anchor.override_at !== null && begun_at !== undefined && anchor.override_at > begun_at
+/**
+ * An override after the change has decided about the schedule itself. A change that nobody makes moves no visits that
+ * an earlier override left: nobody could be told beforehand (`moved_by_earlier_override`).
+ */
+const scheduleDate = ({ row: { anchor } }: AnchorSnapshot, { kind, begun_at }: ProvenChange): ScheduleDate =>
+  kind === FOUND ||
+  (anchor.is_override && anchor.override_at !== null && begun_at !== undefined && anchor.override_at > begun_at)
     ? 'schedule'
     : 'anchor';
 

@@ -58,7 +58,7 @@ export function noteEvents(
     );
     // The first schedule of a participant enrolled meanwhile may have the old name. One with the new name stays.
     await putOutbox(tx, [
-      { topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'mapping', ...asker } },
+      { topic: 'study-changed', studyId, subject: studyId, payload: { kind: 'capture', ...asker } },
     ]);
     audit.record({
       study_id: studyId,
@@ -82,7 +82,7 @@ async function placeAll(
   const participants = await placeInArm(tx, config.study_id, arm);
   if (participants === 0) return;
   await putOutbox(tx, [
-    { topic: 'study-changed', studyId: config.study_id, subject: config.study_id, payload: { kind: 'mapping' } },
+    { topic: 'study-changed', studyId: config.study_id, subject: config.study_id, payload: { kind: 'capture' } },
   ]);
   audit.record({
     study_id: config.study_id,

@@ -285,7 +285,7 @@ async function update(
   // A participant in another arm gets that arm's visits from now on.
   if (rows.some(({ datacapture_arm }) => datacapture_arm !== undefined))
     await putOutbox(tx, [
-      { topic: 'study-changed', studyId: origin.study_id, subject: origin.study_id, payload: { kind: 'mapping' } },
+      { topic: 'study-changed', studyId: origin.study_id, subject: origin.study_id, payload: { kind: 'capture' } },
     ]);
   await captured.writeCaptureForms(tx, origin.study_id, origin.form_oid, writes);
 }

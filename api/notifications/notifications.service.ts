@@ -189,6 +189,7 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
     ? { ...input.template, language: input.language ?? 'en', own: true }
     : wordsFor(input.kind, input.language ?? participant.preferred_language, study.settings);
   const base = (settings.PUBLIC_URL ?? `http://${connectableHost(settings.HOST)}:${settings.PORT}`).replace(/\/+$/, '');
+  const zone = await zoneOf(tx, participant.id);
   const values = placeholderValues(
     {
       kind: input.kind,
@@ -199,7 +200,9 @@ export async function preview(tx: Tx, input: Static<typeof PreviewRequest>, sett
       participant_status: participant.status,
       participant_code: participant.participant_code,
       preferred_language: participant.preferred_language,
-      zone: await zoneOf(tx, participant.id),
+      zone,
+      // A preview judges no day.
+      visit_zone: zone,
       email: null,
       phone: null,
       push_tokens: [],

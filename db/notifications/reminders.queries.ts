@@ -37,6 +37,8 @@ export interface ReminderRow {
   participant_code: string;
   preferred_language: string | null;
   zone: string;
+  /** Of the visit's days. */
+  visit_zone: string;
   email: string | null;
   phone: string | null;
   push_tokens: string[];
@@ -65,7 +67,8 @@ const FACTS = `n.id, n.study_id, n.participant_id, n.kind, n.channel, n.due_at, 
          n.of_visit_key, o.visit_key)
        order by v.status in ('superseded', 'cancelled'), v.created_at desc limit 1) as visit,
     p.status as participant_status, p.participant_code, p.preferred_language,
-      coalesce(p.timezone, t.timezone, s.timezone) as zone, p.email, p.phone,
+      coalesce(p.timezone, t.timezone, s.timezone) as zone, coalesce(t.timezone, s.timezone) as visit_zone, p.email,
+      p.phone,
     case when n.channel = 'push' then array(select k.token from push_tokens k where k.participant_id = p.id
       order by k.created_at) else '{}' end as push_tokens,
     exists (select from notification_opt_outs x where x.participant_id = p.id and x.channel = n.channel) as opted_out,

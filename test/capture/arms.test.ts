@@ -151,6 +151,62 @@ describe('a project of several arms', function () {
     });
   });
 
+  it('a record that changes its arm, or an event that gets another name, moves nobody whom an override left where they were', async () => {
+    const study = await connected();
+    const policy = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false } };
+    const saved = await stage.call('POST', `/api/studies/${study.id}/config/enrollment-policy`, policy);
+    expect(saved.status, JSON.stringify(saved.body)).to.equal(200);
+    await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    await study.settled(2);
+    const quiet = () =>
+      until(
+        async () => {
+          const [open] = await stage.sql<{ open: number }>(
+            `select (select count(*) from outbox where study_id = :id and topic <> 'notification')
+               + (select count(*) from open_study_changes where study_id = :id) as open`,
+            { id: study.id } as never,
+          );
+          return Number(open!.open) === 0 || undefined;
+        },
+        { what: 'the study to be quiet' },
+      );
+    await quiet();
+    const [one] = (await study.participants()).filter(({ external_id }) => external_id === 'one');
+    const anchor = `/api/studies/${study.id}/participants/${one!.id}/anchor-date`;
+    await until(async () => (await study.anchor(one!.id)).status === 'finalized' || undefined, {
+      what: 'the date to be final',
+    });
+    const moved = await stage.call('POST', `${anchor}/override`, {
+      new_enrollment_date: '2024-01-15',
+      reason: 'the visits are agreed already',
+      regenerate_schedule: false,
+    });
+    expect(moved.status, JSON.stringify(moved.body)).to.equal(200);
+    const days = () =>
+      stage.sql<{ id: string; target_date: string }>(
+        `select id, target_date::text from scheduled_visits where participant_id = ? and status not in ('superseded', 'cancelled') order by target_date`,
+        [one!.id],
+      );
+    const before = await days();
+    stage.simulator.control.deleteRecord(Number(study.projectId), 'two');
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_2' });
+    await study.settled(3);
+    await until(async () => ((await eventsOf(study))['two'] ?? []).join() === OWN.two.join() || undefined, {
+      what: 'the visits of the other arm',
+    });
+    await quiet();
+    expect(await days(), 'after another record changed its arm').to.deep.equal(before);
+    stage.simulator.control.renameEvent(Number(study.projectId), 'later_arm_2', 'Second');
+    await synced(study);
+    await until(async () => (await eventsOf(study))['two']?.includes('second_arm_2') || undefined, {
+      what: 'the new name',
+    });
+    await quiet();
+    expect(await days(), 'after an event got another name').to.deep.equal(before);
+    expect(await study.versions(one!.id)).to.have.length(1);
+  });
+
   it('a record whose form stands in both arms is of the first, by trigger as by sync', async () => {
     const study = await connected();
     await study.enroll('one', { enrolled: yesterday(), lang: 'de' }, { event: 'baseline_arm_1' });

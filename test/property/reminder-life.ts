@@ -147,6 +147,7 @@ export class ReminderLife {
       channel: 'email',
       due_at: this.iso(this.row!.due),
       visit: this.visit,
+      visit_zone: this.participant.zone,
       participant: this.participant,
       study_status: this.study_status,
       quiet_hours: this.rule.quiet_hours,

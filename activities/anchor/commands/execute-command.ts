@@ -71,10 +71,11 @@ function refusalByState(snapshot: AnchorSnapshot, { kind, message }: AnchorComma
 
 async function lockedRequest(
   tx: Tx,
-  { row: { participant_id } }: AnchorSnapshot,
+  { row: { participant_id, pending_override } }: AnchorSnapshot,
   { kind, message }: AnchorCommand,
 ): Promise<LockedOverrideRequest | undefined> {
-  if (kind === 'remind' || kind === 'expire') return lockPendingRequest(tx, participant_id);
+  const concernsPending = kind === 'remind' || kind === 'expire' || (kind === 'sources_changed' && pending_override);
+  if (concernsPending) return lockPendingRequest(tx, participant_id);
   if (kind !== 'decide_override') return undefined;
   const { request_id } = message;
   return typeof request_id === 'string' && UUID.test(request_id)
@@ -123,8 +124,21 @@ function follow(
     return kind === 'withdrawn' ? { result: { result: 'withdrawn', errors: [], warnings: [] } } : unchanged;
   if ((kind === 'reinstated' || kind === 'resume') && snapshot.row.anchor.is_to_continue)
     return reinstate(context, message);
-  return isAtRest(kind, snapshot) ? unchanged : reevaluate(context, message);
+  const outcome = isAtRest(kind, snapshot) ? unchanged : reevaluate(context, message);
+  return kind === 'sources_changed' && context.request ? tellApprovers(outcome, context.request) : outcome;
 }
+
+/**
+ * Tells the approvers of a pending request once more: each user is told once, so that only those hear of it who may
+ * decide it since then, such as the approvers of the site to which its participant has moved.
+ */
+const tellApprovers = async (
+  outcome: CommandOutcome | Promise<CommandOutcome>,
+  { id, requested_by_id }: LockedOverrideRequest,
+): Promise<CommandOutcome> => ({
+  ...(await outcome),
+  approverNotice: { requestId: id, requestedBy: requested_by_id, occasion: 'asked' },
+});
 
 /** Whether a reopened anchor stays as it is. One that a former release reopened does not know what has changed. */
 const isAtRest = (kind: AnchorCommand['kind'], { policy, facts }: AnchorSnapshot): boolean =>

@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import { daysBetween } from '../util/dates.js';
+import { dateIn, daysBetween } from '../util/dates.js';
 import { prerequisites } from './prerequisites.js';
 import type { Policy } from './policy-schema.js';
 import { sameJson } from '../util/same.js';
@@ -97,7 +97,8 @@ function decideFinalized(
     reconsent_updates_anchor &&
     !anchor.is_override &&
     anchor.source_type === 'consent_workflow' &&
-    candidate.source_type === 'consent_workflow';
+    candidate.source_type === 'consent_workflow' &&
+    !isSameInFormerZone(anchor, candidate, context);
   if (!followsConsent) return { ...decision, result: 'override_required' };
   const validation = validateCandidate(candidate, policy, facts, context);
   const errors = [...validation.errors, ...reAnchoringGuards(policy, facts)];
@@ -106,6 +107,14 @@ function decideFinalized(
   if (errors.length > 0) return { ...decision, result: 'validation_failed', errors };
   return { ...decision, result: 'changed', transitions: [move(anchor, 'CHANGED', 'finalized', candidate)] };
 }
+
+/** Whether the date differs by the time zone alone: it is of the same consent, whose day it was in the zone of then. */
+const isSameInFormerZone = (anchor: AnchorState, to: Candidate, { consent }: DecisionContext): boolean =>
+  anchor.timezone !== null &&
+  anchor.timezone !== to.timezone &&
+  consent?.signed_at != null &&
+  sameJson(anchor.source_ref, to.source_ref) &&
+  dateIn(consent.signed_at, anchor.timezone) === anchor.date;
 
 export interface OverrideJudgement {
   errors: Fault[];

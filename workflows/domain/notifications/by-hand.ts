@@ -24,8 +24,8 @@ export type ByHand =
 export function reminderByHand(request: ByHandFacts, now: string): ByHand {
   const { channels = ['email'], fallback = [] } = request.settings as NotificationSettings;
   const order = [...new Set([...channels, ...fallback])];
-  const visit = byCalendar(request.visit, request.zone, now);
-  const isOver = visit.status === 'missed' || visit.window_close < dateIn(now, request.zone);
+  const visit = byCalendar(request.visit, request.visit_zone, now);
+  const isOver = visit.status === 'missed' || visit.window_close < dateIn(now, request.visit_zone);
   const kind = isOver ? 'visit_missed' : 'visit_reminder';
   let first: ByHand | undefined;
   for (const channel of order) {
@@ -59,7 +59,7 @@ export function whyNotAgain(
   request: ReminderFacts,
   now: string,
 ): Extract<ReminderDecision, { what: 'cancelled' | 'suppressed' }> | null {
-  const visit = request.visit && byCalendar(request.visit, request.zone, now);
+  const visit = request.visit && byCalendar(request.visit, request.visit_zone, now);
   const state = reminderStateOf({ ...request, visit, due_at: now, address_dead: false });
   const decision = evaluateReminder({ ...state, quiet_hours: null }, now, 1);
   return decision.what === 'cancelled' || decision.what === 'suppressed' ? decision : null;

@@ -10,6 +10,8 @@ export interface ReminderState {
   channel: Channel;
   due_at: string;
   visit: { status: string; window_close: string } | null;
+  /** The time zone of the visit's days: its site's, else the study's. */
+  visit_zone: string;
   participant: { status: string; zone: string; has_address: boolean; opted_out: boolean; address_dead: boolean };
   study_status: string;
   quiet_hours: Rule['quiet_hours'];
@@ -25,7 +27,10 @@ export interface ReminderFacts {
   participant_status: string;
   participant_code: string;
   preferred_language: string | null;
+  /** The participant's own time zone, else the visit's: for times of day. */
   zone: string;
+  /** The time zone of the visit's days: its site's, else the study's. */
+  visit_zone: string;
   email: string | null;
   phone: string | null;
   push_tokens: readonly string[];
@@ -56,6 +61,7 @@ export const reminderStateOf = (facts: ReminderFacts): ReminderState => ({
   channel: facts.channel,
   due_at: facts.due_at,
   visit: facts.visit,
+  visit_zone: facts.visit_zone,
   study_status: facts.study_status,
   participant: {
     status: facts.participant_status,
@@ -87,7 +93,7 @@ export function evaluateReminder(state: ReminderState, now: string, maxLatenessH
   if (visit.status === 'superseded') return stop('cancelled', 'superseded');
   if (
     state.kind === 'visit_reminder' &&
-    (visit.status === 'missed' || visit.window_close < dateIn(now, participant.zone))
+    (visit.status === 'missed' || visit.window_close < dateIn(now, state.visit_zone))
   )
     return stop('cancelled', 'visit_over');
   if (state.kind === 'visit_missed' && visit.status !== 'missed') return stop('cancelled', 'not_missed');

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { user } from '../support/http.js';
+import { until } from '../support/until.js';
+import { DAY, Stage } from './stage.js';
+
+const manual = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false } };
+
+describe('What one feature does while another is at work', function () {
+  this.timeout(90_000);
+  let stage: Stage;
+  before(async () => {
+    stage = await Stage.open();
+  });
+  after(() => stage.close());
+
+  describe('a final date that follows re-consents', () => {
+    const latest = {
+      sources: [{ type: 'consent_workflow' }],
+      multi_consent: { anchor_consent: 'latest', reconsent_updates_anchor: true },
+    };
+    // In Berlin it is the next day already.
+    const EVENING = '2024-03-01T23:30:00Z';
+
+    it('stays where it is when the time zone of its study changes: nobody has consented anew', async () => {
+      const study = await stage.study(latest);
+      const person = await study.person();
+      await person.consent(EVENING);
+      const before = await person.becomes({ status: 'finalized', enrollment_date: '2024-03-01' });
+      await study.settled();
+      await stage.admin.expect(200, 'PATCH', `/api/studies/${study.id}`, { timezone: 'Europe/Berlin' });
+      await study.settled();
+      await person.settled();
+      expect(await person.anchor()).to.deep.equal(before);
+      expect((await person.post('/evaluate')).body.result).to.equal('override_required');
+      expect(await person.versions()).to.have.length(1);
+      await person.consent('2024-04-01T09:00:00Z');
+      await person.becomes({ status: 'finalized', enrollment_date: '2024-04-01', version: 3 });
+    });
+
+    it('nor when its participant moves to a site in another time zone, but does when the signature is corrected', async () => {
+      const study = await stage.study(latest);
+      await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, {
+        site_code: 'BERLIN',
+        timezone: 'Europe/Berlin',
+      });
+      const person = await study.person();
+      const { id } = await person.consent(EVENING);
+      const before = await person.becomes({ status: 'finalized', enrollment_date: '2024-03-01' });
+      await study.settled();
+      await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { site_code: 'BERLIN' });
+      await person.settled();
+      expect(await person.anchor()).to.deep.equal(before);
+      await stage.admin.expect(200, 'PATCH', `${person.path}/consents/${id as string}`, {
+        signed_at: '2024-03-05T09:00:00Z',
+      });
+      await person.becomes({ status: 'finalized', enrollment_date: '2024-03-05' });
+    });
+  });
+
+  it('the baseline that a study chooses while somebody has withdrawn is theirs when they are reinstated', async () => {
+    const study = await stage.study(
+      {
+        ...manual,
+        prerequisites: { ...manual.prerequisites, require_baseline_visit: true },
+        schedule_on_provisional: true,
+      },
+      { days: [] },
+    );
+    await study.window(0, { is_baseline: true });
+    const second = await study.window(30, { is_baseline: false });
+    const person = await study.person();
+    await person.set(DAY);
+    await study.settled();
+    const done = (await person.standing()).find((visit) => visit.visit_window_id === second.id)!;
+    await person.complete(done.id);
+    await person.withdraw();
+    await stage.admin.expect(200, 'PATCH', `/api/schedules/windows/${second.id as string}`, { is_baseline: true });
+    await study.settled();
+    await stage.admin.expect(200, 'POST', `/api/participants/${person.id}/reinstate`, { reason: 'a slip' });
+    await person.becomes({ status: 'finalized', enrollment_date: DAY });
+    expect(await stage.admin.expect(200, 'GET', `/api/visits/${done.id}`)).to.include({
+      status: 'completed',
+      is_baseline: true,
+    });
+  });
+
+  it('the approvers of a site to which a participant moves are told of the override that waits', async () => {
+    const study = await stage.study({
+      ...manual,
+      permissions: {
+        can_override: ['coordinator'],
+        override_requires_approval: true,
+        override_approver_roles: ['investigator'],
+      },
+    });
+    const site = (site_code: string) =>
+      stage.admin.expect<{ id: string }>(201, 'POST', `/api/studies/${study.id}/sites`, { site_code, name: site_code });
+    const [here, there] = await Promise.all([site('HERE'), site('THERE')]);
+    const approverAt = (site_ids: string[]) => user(stage.admin, 'investigator', { study_ids: [study.id], site_ids });
+    const [own, other] = await Promise.all([approverAt([here.id]), approverAt([there.id])]);
+    const person = await study.person({ site_code: 'HERE' });
+    await person.set(DAY);
+    const asked = await person.override('2024-03-17', await study.as('coordinator'));
+    expect(asked.status, asked.text).to.equal(202);
+    const told = async () =>
+      (
+        await stage.sql<{ user_id: string }>(
+          `select user_id from notifications where study_id = ? and kind = 'override_pending' order by created_at`,
+          [study.id],
+        )
+      ).map(({ user_id }) => user_id);
+    expect(await told()).to.deep.equal([own.userId]);
+    await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { site_code: 'THERE' });
+    await until(async () => (await told()).length > 1, { what: 'the approver of the other site to be told' });
+    await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { preferred_language: 'de' });
+    await person.settled();
+    expect(await told(), 'each once').to.deep.equal([own.userId, other.userId]);
+    const granted = await person.decide(asked.body.override_request_id, 'approve', other);
+    expect(granted.status, granted.text).to.equal(200);
+  });
+});
