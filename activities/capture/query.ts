@@ -147,7 +147,7 @@ async function storeTest(deps: CaptureDeps, question: Test, connection: Connecti
       sync_error_message: null,
     });
     await forgetUnmatched(tx, connection.project_id);
-    await retryForbidden(tx, question.study_id, false);
+    await retryForbidden(tx, question.study_id, 'read');
     audit.record(await tested(tx, question, 'connected'));
   });
 }

@@ -6,7 +6,7 @@ import { currentPolicyRow } from '../../db/capture/captured-participants.queries
 import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
-import { recordsToReadAgain } from '../../db/capture/datacapture-records.queries.js';
+import { neverRead, recordsToReadAgain } from '../../db/capture/datacapture-records.queries.js';
 import * as syncs from '../../db/capture/datacapture-syncs.queries.js';
 import { notifySyncFailed } from '../../db/capture/sync-notices.queries.js';
 import type { SyncRow } from '../../db/capture/datacapture-syncs.queries.js';
@@ -135,15 +135,21 @@ async function listRecords(
   return { total: read.length, basis, plan };
 }
 
-/** The records that have changed since a time, and those of which something was left to be taken that now may be. */
+/**
+ * The records that have changed since a time, those of which something was left to be taken that now may be, and those
+ * that were hidden from the token until now.
+ */
 async function changedIds(
   deps: CaptureDeps,
   { study_id, client, plan, all }: Pick<Presence, 'study_id' | 'client' | 'plan'> & { all: readonly string[] },
   since: string,
 ): Promise<string[]> {
   const changed = await listIds(client, plan, { dateRangeBegin: rangeBegin(since) });
-  const left = await readInScope(deps.database, study_id, (tx) => recordsToReadAgain(tx, study_id, since));
-  return [...new Set([...changed, ...all.filter((record) => left.has(record))])];
+  const { left, fresh } = await readInScope(deps.database, study_id, async (tx) => ({
+    left: await recordsToReadAgain(tx, study_id, since),
+    fresh: await neverRead(tx, study_id, all),
+  }));
+  return [...new Set([...changed, ...all.filter((record) => left.has(record) || fresh.has(record))])];
 }
 
 interface Presence {
@@ -193,7 +199,7 @@ async function endSync(
       sync_error_message: null,
       polled_at: isSame && !isReset ? sync.started_at : null,
     });
-    await retryForbidden(work.tx, study_id, false);
+    await retryForbidden(work.tx, study_id, 'read');
     recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });
   });
 }

@@ -3,7 +3,7 @@ import { currentPolicy, notifyCoordinators } from '../../db/capture/captured-par
 import { lockAnchorsOfRecords, lockByExternalId } from '../../db/capture/captured-participants.queries.js';
 import type { CapturedRow } from '../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { readAgain, releaseRecords, storeReadings } from '../../db/capture/datacapture-records.queries.js';
+import { forgetReadings, readAgain, releaseRecords, storeReadings } from '../../db/capture/datacapture-records.queries.js';
 import type { RecordClaim } from '../../db/capture/datacapture-records.queries.js';
 import { storeOutcomes } from '../../db/capture/datacapture-syncs.queries.js';
 import type { RecordOutcome } from '../../db/capture/datacapture-syncs.queries.js';
@@ -13,7 +13,7 @@ import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { dateRefused, requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { enrollmentOf, hasForm } from '../../workflows/domain/capture/enrollment.js';
 import { latestDay } from '../../workflows/domain/util/dates.js';
-import { absentFields, readingOf, unreadFields, withheldFields } from '../../workflows/domain/capture/reading.js';
+import { absentFields, neededField, readingOf, unreadFields, withheldFields } from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch } from '../anchor/decide-batch.js';
@@ -54,6 +54,7 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
   const outcomes: RecordOutcome[] = [];
   const { policy, closed } = await currentPolicy(tx, study_id);
   const read = readingsOf(batch, policy, outcomes);
+  const withheld = outcomes.filter(({ issues }) => issues.length > 0).map(({ record }) => record);
   const claimedAt = [...batch.claims.values()].map(({ claimed_at }) => claimed_at).sort()[0]!;
   const ours = await storeReadings(
     tx,
@@ -93,6 +94,8 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     outcomes,
   );
   await readAgain(tx, study_id, open);
+  const lacking = fresh.filter(({ reading }) => existing.has(reading.record) && neededField(reading.unread ?? []));
+  await forgetReadings(tx, study_id, [...withheld, ...lacking.map(({ reading }) => reading.record)]);
   const left = [...batch.claims.keys()].filter((record) => !ours.has(record));
   await releaseRecords(tx, study_id, left, sync_id);
   return { left: await storeOutcomes(tx, batch, outcomes) };
@@ -206,10 +209,10 @@ const ensuring = ({ outcome, dates }: WrittenParticipant): EnsureScheduleOptions
 
 function outcomeOf(
   record: string,
-  { participant_id, outcome, notices, dates }: WrittenParticipant,
+  { participant_id, outcome, notices, differing }: WrittenParticipant,
   decided: EvaluationSummary,
 ): RecordOutcome {
-  const held = requiresOverride(dates, decided);
+  const held = requiresOverride(differing, decided);
   const refusedDate = dateRefused(decided);
   return {
     record,
@@ -238,10 +241,10 @@ async function tell(
   all: readonly { result: WrittenParticipant; decided: EvaluationSummary }[],
 ): Promise<void> {
   for (const { result, decided } of all) {
-    if (requiresOverride(result.dates, decided))
+    if (requiresOverride(result.differing, decided))
       await notifyCoordinators(tx, studyId, result.participant_id, {
         id: syncId,
-        key: `${result.participant_id}/${result.dates.mapped ?? decided.candidate}`,
+        key: `${result.participant_id}/${result.differing.mapped ?? decided.candidate}`,
       });
   }
   const awake = all.filter(({ result, decided }) => result.outcome !== 'created' && (decided.changed || result.moved));

@@ -40,6 +40,8 @@ export interface WrittenParticipant {
   moved: boolean;
   /** The dates changed by this reading. */
   dates: ChangedDates;
+  /** These, and those that differ from a signed form, which stays as it is. */
+  differing: ChangedDates;
 }
 export type WriteResult = WrittenParticipant | TriggerRefused;
 interface CapturedRecord {
@@ -167,6 +169,9 @@ const studyClosed = () =>
 const codeTaken = () =>
   new TriggerRefused('PARTICIPANT_CODE_TAKEN', 'Another participant of the study has this participant code.');
 
+/** Of a participant that a reading has created. */
+const NEW = { moved: false, dates: noDates, differing: noDates };
+
 async function enroll(
   { tx, audit }: WriteTransaction,
   origin: CaptureOrigin,
@@ -225,7 +230,7 @@ async function enroll(
       action: 'participant_created',
       metadata: { ...sourceOf(origin, reading), fields: Object.keys(columns) },
     });
-    results.set(reading.record, { participant_id: id, outcome: 'created', notices, moved: false, dates: noDates });
+    results.set(reading.record, { participant_id: id, outcome: 'created', notices, ...NEW });
   }
 }
 
@@ -263,7 +268,7 @@ async function update(
         },
       });
     }
-    const form = row.erased ? undefined : formAfter(forms.get(row.id), reading, row.id);
+    const { form, frozen } = row.erased ? UNTOUCHED : formAfter(forms.get(row.id), reading, row.id);
     if (form) writes.push(form.write);
     if (form && form.fields.length > 0) {
       audit.record({
@@ -276,9 +281,10 @@ async function update(
     results.set(reading.record, {
       participant_id: row.id,
       outcome: touched ? 'updated' : 'unchanged',
-      notices,
+      notices: frozen.length > 0 ? [...notices, formFrozen(origin.form_oid, frozen)] : notices,
       moved: changed.site_id !== undefined || changed.participant_code !== undefined,
       dates: changedDates(reading.items, form?.fields ?? [], origin.date_field),
+      differing: changedDates(reading.items, [...(form?.fields ?? []), ...frozen], origin.date_field),
     });
   }
   await unlessTaken(() => captured.updateCaptured(tx, rows));
@@ -309,27 +315,38 @@ async function takenBy(
   return codes.length === 0 ? new Set() : captured.takenCodes(tx, origin.study_id, codes);
 }
 
-/**
- * The form with the facts of a reading; an item that is now empty keeps its value (empty values are not applied).
- * Undefined: nothing to write.
- */
+/** What a reading changes of a form. */
+interface FormChange {
+  /** Undefined: nothing to write. */
+  form?: { write: CaptureFormWrite; fields: string[] };
+  /** The items with another value than the signed form, which is not changed. */
+  frozen: readonly string[];
+}
+const UNTOUCHED: FormChange = { frozen: [] };
+
+const formFrozen = (form: string, items: readonly string[]): TriggerNotice => ({
+  code: 'FORM_FROZEN',
+  message:
+    `The form "${form}" is signed here and stays as it is: the capture system has another value for ` +
+    `${items.slice(0, 20).join(', ')}.`,
+});
+
+/** The form with the facts of a reading; an item that is now empty keeps its value (empty values are not applied). */
 function formAfter(
   form: captured.CaptureForm | undefined,
   reading: Reading,
   participantId: string,
-): { write: CaptureFormWrite; fields: string[] } | undefined {
+): FormChange {
   const status = formStatus(reading);
-  if (!form)
-    return {
-      write: { participant_id: participantId, status, items: reading.items },
-      fields: Object.keys(reading.items),
-    };
-  // A signed form is not changed.
-  if (form.status === 'signed' || form.status === 'locked') return undefined;
+  if (!form) {
+    const write = { participant_id: participantId, status, items: reading.items };
+    return { form: { write, fields: Object.keys(reading.items) }, frozen: [] };
+  }
   const fields = Object.keys(reading.items).filter((name) => form.items[name] !== reading.items[name]);
-  if (fields.length === 0 && form.status === status) return undefined;
+  if (form.status === 'signed' || form.status === 'locked') return { frozen: fields };
+  if (fields.length === 0 && form.status === status) return UNTOUCHED;
   const write = { id: form.id, participant_id: participantId, status, items: { ...form.items, ...reading.items } };
-  return { write, fields: form.status === status ? fields : [...fields, 'status'] };
+  return { form: { write, fields: form.status === status ? fields : [...fields, 'status'] }, frozen: [] };
 }
 
 /** Codes are unique in a study: the database decides, since another one may be inserted concurrently. */

@@ -111,7 +111,7 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
           ? stored
           : await updateConfig(tx, saving.studyId, values);
       const replans = await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
-      if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, true);
+      if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, 'unknown');
       if (stored && connects(stored, change)) {
         await forgetOutage(tx, saving.studyId);
         await requeueWaitingPushes(tx, saving.studyId);

@@ -7,6 +7,7 @@ import {
   updateImported,
 } from '../../db/imports/participant-import.queries.js';
 import type { ImportedParticipant } from '../../db/imports/participant-import.queries.js';
+import { readForOthers } from '../../db/capture/datacapture-records.queries.js';
 import { auditActor, beforeAndAfter } from '../http/audit-actor.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { ANCHOR_RELEVANT_FIELDS, announceSourcesChanged } from '../participants/participants.service.js';
@@ -39,6 +40,12 @@ export class ImportWriter {
   async write(plan: ImportPlan): Promise<void> {
     const { tx, actor, context } = this.change;
     await this.makeSites(plan.newSites);
+    const given = [...plan.fresh, ...plan.changed.filter(({ changes }) => changes.includes('external_id'))];
+    await readForOthers(
+      tx,
+      this.studyId,
+      given.flatMap(({ fields }) => fields.external_id ?? []),
+    );
     const ids = await insertImported(
       tx,
       this.studyId,

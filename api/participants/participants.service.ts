@@ -6,6 +6,7 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import type { OutboxMessage } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { insertMany } from '../../db/client/sets/bulk-insert.js';
+import { readForAnother } from '../../db/capture/datacapture-records.queries.js';
 import { otherSpellingTaken } from '../../db/capture/record-spellings.queries.js';
 import { IDENTITY, erasedAt } from '../../db/participants/erasure.queries.js';
 import type { Participant } from '../../db/models/records.js';
@@ -86,6 +87,7 @@ export async function enrollParticipant(
   const { fields, siteId, closed } = await resolveSite(tx, studyId, input);
   await requireReach(tx, studyId, siteId ?? null);
   if (closed) throw problem('SITE_CLOSED');
+  if (fields.external_id) await readForAnother(tx, studyId, fields.external_id);
   await requireOwnRecord(tx, studyId, fields.external_id);
   const id = await mapConstraintErrors(unique, () =>
     insertParticipant(tx, {
@@ -114,6 +116,8 @@ export async function changeParticipant(
   input: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<ParticipantRecord> {
+  const record = withoutBlanks(input).external_id;
+  if (record) await readForAnother(tx, (await getParticipantOrThrow(tx, id)).study_id, record, id);
   const before = await locked(tx, id);
   assertIfMatch({ ...before });
   const { fields, siteId, closed } = await resolveSite(tx, before.study_id, input);

@@ -130,17 +130,69 @@ export async function readAgain(tx: Tx, studyId: string, records: readonly strin
 }
 
 /**
+ * A participant is about to get a record's name as its external id: what was read of the record was for somebody else,
+ * and is read again. Called before the participant is locked, as readings lock records first.
+ * @param own the participant, if there is one: one that has the name already gets nothing new
+ */
+export async function readForAnother(tx: Tx, studyId: string, externalId: string, own?: string): Promise<void> {
+  await prepared(
+    tx,
+    `update datacapture_records set read_again = true where study_id = $1 and folded(record) = folded($2)
+      and not exists (select from participants where id = $3 and external_id = $2)`,
+    [studyId, externalId, own ?? null],
+  );
+}
+
+/** The same for participants of a file. Records that are being read at this moment are left out: nobody waits. */
+export async function readForOthers(tx: Tx, studyId: string, externalIds: readonly string[]): Promise<void> {
+  if (externalIds.length === 0) return;
+  await prepared(
+    tx,
+    `update datacapture_records r set read_again = true
+       from (select record from datacapture_records where study_id = $1
+           and folded(record) in (select folded(t) from unnest($2::text[]) t) order by record
+         for no key update skip locked) s
+      where r.study_id = $1 and r.record = s.record`,
+    [studyId, [...externalIds]],
+  );
+}
+
+/** The capture system withheld a part of these records: what the service has of them may be outdated. */
+export async function forgetReadings(tx: Tx, studyId: string, records: readonly string[]): Promise<void> {
+  if (records.length === 0) return;
+  await prepared(
+    tx,
+    `update datacapture_records set read_again = true, reading_hash = null, content_hash = null
+      where study_id = $1 and record = any($2)`,
+    [studyId, [...records]],
+  );
+}
+
+/** Those of the records that nobody has read yet. */
+export async function neverRead(tx: Tx, studyId: string, records: readonly string[]): Promise<Set<string>> {
+  const rows = await prepared<{ record: string }>(
+    tx,
+    `select t as record from unnest($2::text[]) t
+      where not exists (select from datacapture_records r where r.study_id = $1 and r.record = t)`,
+    [studyId, [...records]],
+  );
+  return new Set(rows.map(({ record }) => record));
+}
+
+/**
  * The records of which something was left to be taken later, and now may be: those without a participant, or with one
- * that was changed since (it may have got the record id by hand), and all if a site was made or changed since.
+ * that was changed since (it may have got the record id by hand), and all if a site was made or changed since. Also
+ * those that the capture system withheld, or no longer had.
  */
 export async function recordsToReadAgain(tx: Tx, studyId: string, since: string): Promise<Set<string>> {
   const rows = await prepared<{ record: string }>(
     tx,
     `select r.record from datacapture_records r
-      where r.study_id = $1 and r.read_again and r.vanished_at is null
-        and (exists (select from sites s where s.study_id = r.study_id and s.updated_at > $2::timestamptz)
+      where r.study_id = $1 and (r.vanished_at is not null or r.read_again
+        and (r.reading_hash is null
+          or exists (select from sites s where s.study_id = r.study_id and s.updated_at > $2::timestamptz)
           or not exists (select from participants p where p.study_id = r.study_id and p.external_id = r.record
-            and p.updated_at <= r.read_at))`,
+            and p.updated_at <= r.read_at)))`,
     [studyId, since],
   );
   return new Set(rows.map(({ record }) => record));

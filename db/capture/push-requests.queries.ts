@@ -93,21 +93,24 @@ export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]):
   await wake(tx, rows);
 }
 
+/** What is known to be granted by the capture system (again): nothing yet, that it is read, or that it is written to. */
+export type GrantedAccess = 'unknown' | 'read' | 'write';
+
 /**
- * The capture system grants access (again): pushes and triggers that failed for lack of access are retried. `trial`:
- * access is uncertain; only the oldest push is tried, and all others follow once access is known.
+ * Retries what failed for lack of access: triggers if the capture system is read; all pushes if it is written to, else
+ * only the oldest one, as a trial, and all others follow once it succeeds. A token may read and not write.
  */
-export async function retryForbidden(tx: Tx, studyId: string, trial: boolean): Promise<void> {
+export async function retryForbidden(tx: Tx, studyId: string, granted: GrantedAccess): Promise<void> {
   const forbidden = ResultPush.query(tx)
     .where({ study_id: studyId, forbidden: true, status: 'failed' })
     .orderBy(['requested_at', 'session_id'])
     .select('session_id');
-  if (trial) void forbidden.limit(1);
+  if (granted !== 'write') void forbidden.limit(1);
   await requestPushesAgain(
     tx,
     (await forbidden).map(({ session_id }) => session_id),
   );
-  if (!trial) await retryForbiddenTriggers(tx, studyId);
+  if (granted !== 'unknown') await retryForbiddenTriggers(tx, studyId);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Readable, Writable } from 'node:stream';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { koaBody } from 'koa-body';
 import type { Context, Middleware, Next } from 'koa';
 import { actionOf, answerCall, findCaller } from './api.js';
@@ -41,6 +42,8 @@ async function* slowly(body: Buffer, ms: number, signal: AbortSignal): AsyncGene
   yield body.subarray(half);
 }
 
+const COMPRESS = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+
 function send(
   ctx: Context,
   answer: Answer,
@@ -52,6 +55,10 @@ function send(
   if (location !== undefined) ctx.set('Location', location);
   if (suffering.retry_after !== undefined) ctx.set('Retry-After', suffering.retry_after);
   let body = Buffer.from(answer.body, suffering.encoding ?? 'utf8');
+  if (suffering.compress !== undefined) {
+    body = COMPRESS[suffering.compress](body);
+    ctx.set('Content-Encoding', suffering.compress);
+  }
   if (suffering.truncate_json === true) body = body.subarray(0, Math.floor(body.length / 2));
   if (suffering.pad_bytes !== undefined) body = Buffer.concat([body, Buffer.alloc(suffering.pad_bytes, ' ')]);
   ctx.body = suffering.slow_body_ms === undefined ? body : Readable.from(slowly(body, suffering.slow_body_ms, signal));

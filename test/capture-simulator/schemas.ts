@@ -110,6 +110,7 @@ export const FaultSchema = Type.Object(
     body: Type.Optional(Type.String()),
     content_type: Type.Optional(Type.String()),
     encoding: Type.Optional(Type.Union([Type.Literal('latin1'), Type.Literal('utf16le')])),
+    compress: Type.Optional(Type.Union([Type.Literal('gzip'), Type.Literal('deflate'), Type.Literal('br')])),
     pad_bytes: Type.Optional(Type.Integer({ minimum: 1 })),
     after_write: Type.Optional(Type.Boolean()),
     truncate_json: Type.Optional(Type.Boolean()),

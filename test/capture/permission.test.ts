@@ -90,6 +90,26 @@ describe('pushes that do not end by themselves', () => {
       await study.synced(session);
     });
 
+    it('are tried by one of them alone when what is proved is that the token may read', async () => {
+      const study = await stage.study();
+      const [user] = stage.simulator.control.project(study.projectId).design.users;
+      user!.api_import = false;
+      const sessions: string[] = [];
+      for (let n = 0; n < 3; n += 1) sessions.push((await study.ended()).session);
+      for (const session of sessions) await refused(study, session);
+      const attempts = async () => (await Promise.all(sessions.map((each) => study.attempts(each)))).flat().length;
+      for (const tries of [4, 5]) {
+        await stage.http.expect(200, 'POST', `/api/datacapture/config/${study.id}/test-connection`);
+        await until(async () => (await attempts()) >= tries && (await study.failures('?final=true')).total === 3, {
+          what: 'a push to try the token',
+        });
+        expect(await attempts()).to.equal(tries);
+      }
+      user!.api_import = true;
+      await stage.http.expect(200, 'POST', `/api/datacapture/config/${study.id}/test-connection`);
+      for (const session of sessions) await study.synced(session);
+    });
+
     it('are retried on demand, all of them or those that are named', async () => {
       const study = await stage.study();
       study.fault({ content: ['record:export', 'record', 'metadata'], status: 403 });

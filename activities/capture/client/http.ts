@@ -1,6 +1,8 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { captureUrlFault } from '../../../workflows/domain/capture/addresses.js';
 import { publicAddresses } from '../../util/public-addresses.js';
 import { retryAfter } from '../../util/retry-after.js';
@@ -91,11 +93,28 @@ export function postForm(target: string, form: URLSearchParams, options: PostOpt
   });
 }
 
+const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** The bytes of an answer: some proxies compress it although they are asked not to. */
+function contentOf(response: IncomingMessage): AsyncIterable<Buffer> {
+  const encoding = (response.headers['content-encoding'] ?? '').trim().toLowerCase();
+  const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]!() : undefined;
+  if (!decoder) return response;
+  // The reader gets the fault.
+  pipeline(response, decoder, () => undefined);
+  return decoder as unknown as AsyncIterable<Buffer>;
+}
+
 async function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of contentOf(response)) {
       size += chunk.length;
       if (size > maxBytes)
         throw new CaptureFailure('invalid_response', `The capture system's answer is larger than ${maxBytes} bytes.`);

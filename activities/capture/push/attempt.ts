@@ -159,7 +159,7 @@ async function noteOutcome(
   } else if (outcome.kind === 'success' && (wasForbidden || sync_status === 'error')) {
     await withStudyScope(deps.database, studyId, async ({ tx }) => {
       await updateConfig(tx, studyId, { sync_status: 'active', sync_error_message: null });
-      await retryForbidden(tx, studyId, false);
+      await retryForbidden(tx, studyId, 'write');
     });
   }
 }
@@ -171,7 +171,7 @@ async function noteOutcome(
 async function passTrialOn(deps: PushDeps, studyId: string, outcome: PushOutcome): Promise<void> {
   const ownReason =
     outcome.kind === 'skipped' || (outcome.kind === 'failed' && !isRetried(outcome.type) && !outcome.forbidden);
-  if (ownReason) await withStudyScope(deps.database, studyId, ({ tx }) => retryForbidden(tx, studyId, true));
+  if (ownReason) await withStudyScope(deps.database, studyId, ({ tx }) => retryForbidden(tx, studyId, 'unknown'));
 }
 
 /** A capture system by address and token: another one has another breaker and another dictionary. */

@@ -187,6 +187,8 @@ function failedResult(
       failures,
       waits,
       unanswered,
+      // A trial that was put off is still one.
+      forbidden: push.forbidden || over.forbidden,
       next_attempt_at: new Date(nextTry).toISOString(),
     },
   };

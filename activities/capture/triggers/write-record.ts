@@ -2,7 +2,7 @@ import { policyStatement, recordHasParticipant } from '../../../db/capture/captu
 import type { PolicyOf } from '../../../db/capture/captured-participants.queries.js';
 import { noteConnection } from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
-import { readAgain, storeReading } from '../../../db/capture/datacapture-records.queries.js';
+import { forgetReadings, readAgain, storeReading } from '../../../db/capture/datacapture-records.queries.js';
 import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
 import { earlierTrigger, endWebhookEvent, noteProgress } from '../../../db/capture/webhook-events.queries.js';
 import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
@@ -14,7 +14,7 @@ import { putOutbox } from '../../../db/outbox/outbox.js';
 import { enrollmentArm } from '../../../workflows/domain/capture/arms.js';
 import { requiresOverride } from '../../../workflows/domain/capture/changed-dates.js';
 import { duplicateOf, isUnchanged } from '../../../workflows/domain/capture/duplicates.js';
-import { readingOf } from '../../../workflows/domain/capture/reading.js';
+import { neededField, readingOf } from '../../../workflows/domain/capture/reading.js';
 import { latestDay } from '../../../workflows/domain/util/dates.js';
 import { decideBatch, wouldChange } from '../../anchor/decide-batch.js';
 import { recordBusy, TriggerRefused } from '../client/failure.js';
@@ -49,7 +49,7 @@ export async function writeRecord(
 ): Promise<CompletedTrigger | TriggerReport> {
   const { tx } = work;
   const { event, config, claim, record, enrollment, asked, missing } = material;
-  if (await provesAccess(tx, config)) await retryForbidden(tx, event.study_id, false);
+  if (await provesAccess(tx, config)) await retryForbidden(tx, event.study_id, 'read');
   if (!enrollment) return ignoreTrigger(tx, event);
   const [[policy], [earlier], participants] = rows as [PolicyOf[], { id: string }[], unknown[]];
   const rules = {
@@ -96,6 +96,7 @@ export async function writeRecord(
     return ignoreTrigger(tx, event, [{ code: result.code, message: result.message }]);
   }
   if (isUnsettled(result.notices)) await readAgain(tx, event.study_id, [event.record]);
+  if (neededField(reading.unread ?? [])) await forgetReadings(tx, event.study_id, [event.record]);
   return decideHere(work, event, result);
 }
 
@@ -112,7 +113,7 @@ async function decideHere(
   event: WebhookEventRow,
   result: WrittenParticipant,
 ): Promise<CompletedTrigger | TriggerReport> {
-  const { participant_id, notices, dates } = result;
+  const { participant_id, notices, dates, differing } = result;
   if (result.outcome === 'created') {
     const decided = (await decideBatch(work, event.study_id, new Map([[participant_id, 'always']]))).get(
       participant_id,
@@ -125,7 +126,7 @@ async function decideHere(
   const written = {
     participant_id,
     notices,
-    outcome: outcomeOf(event, result, requiresOverride(dates, decided)),
+    outcome: outcomeOf(event, result, requiresOverride(differing, decided)),
     dated: dates.any || handedOver,
   };
   if (needed) return handOver(work.tx, event, written);

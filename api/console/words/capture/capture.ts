@@ -105,6 +105,7 @@ export const en = {
     INSTRUMENT_NOT_EXPORTED: 'Give the token’s user the right to export the enrollment form.',
     VALUE_NOT_TAKEN: 'Correct the value in the capture system.',
     DATE_NOT_TAKEN: 'Correct the date in the capture system.',
+    FORM_FROZEN: 'Correct the value in the capture system, or ask for an override if the date has to change.',
     STUDY_CLOSED: 'If the record is to be enrolled, set the study to active and start a sync.',
     SITE_CLOSED: 'If the record belongs there, set the site to active and start a sync.',
   } as Record<string, string>,
@@ -248,6 +249,8 @@ export const de: typeof en = {
     INSTRUMENT_NOT_EXPORTED: 'Geben Sie dem Konto des Tokens das Recht, das Aufnahmeformular zu exportieren.',
     VALUE_NOT_TAKEN: 'Berichtigen Sie den Wert im Datenerfassungssystem.',
     DATE_NOT_TAKEN: 'Berichtigen Sie das Datum im Datenerfassungssystem.',
+    FORM_FROZEN:
+      'Berichtigen Sie den Wert im Datenerfassungssystem, oder beantragen Sie eine Änderung des Datums.',
     SITE_CLOSED: 'Gehört der Datensatz dorthin, setzen Sie den Standort auf aktiv und starten Sie einen Abgleich.',
     STUDY_CLOSED:
       'Soll der Datensatz aufgenommen werden, setzen Sie die Studie auf aktiv und starten Sie einen Abgleich.',

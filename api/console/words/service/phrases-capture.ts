@@ -95,6 +95,11 @@ export const germanOfCapture: [string, string][] = [
     'Das Datenerfassungssystem hat ein anderes Datum; das Einschlussdatum ist endgültig, und nichts wurde verschoben.',
   ],
   [
+    'The form "{}" is signed here and stays as it is: the capture system has another value for {}.',
+    'Das Formular „{}“ ist hier unterschrieben und bleibt, wie es ist: Das Datenerfassungssystem hat einen anderen ' +
+      'Wert für {}.',
+  ],
+  [
     'What the capture system has for {} was not taken: it is no valid {}.',
     'Der Wert des Datenerfassungssystems für {} wurde nicht übernommen: Er ist nicht gültig ({}).',
   ],
