@@ -67,8 +67,8 @@ async function main(): Promise<void> {
   );
   if (found.beyond > 0)
     say(
-      `${found.beyond} checkpoints are of records that came after that moment: they are kept in ` +
-        `${found.beyondPath}, as a proof of what is lost.`,
+      `${found.beyond} checkpoints were signed after that moment: they are kept in ${found.beyondPath}, as a proof ` +
+        'of what is lost.',
     );
   say(
     `Start it with DATA_DIR=${forShell(dir.path)} npm start and a BACKUP_DIR of its own, then: ` +
@@ -169,7 +169,10 @@ async function tellOf(url: string, dataDir: string, checkpoints: string | undefi
       const kept =
         checkpoints === undefined
           ? { beyond: 0, beyondPath: '' }
-          : await divideCheckpoints(checkpoints, dataDir, heads);
+          : await divideCheckpoints(checkpoints, dataDir, {
+              heads,
+              signatures: new Set((await tx('audit_checkpoints').pluck('signature')) as string[]),
+            });
       return { ...(row as { participants: number; records: number; last: string | null }), ...kept };
     });
   } finally {
@@ -177,11 +180,14 @@ async function tellOf(url: string, dataDir: string, checkpoints: string | undefi
   }
 }
 
-/** Keeps checkpoints up to the state of the database; those of later records are moved aside. */
+/**
+ * Keeps the checkpoints that the database has; those that were signed after its state are moved aside, also where all
+ * of their records are there: beside a database without them they would say that somebody removed them from it.
+ */
 async function divideCheckpoints(
   from: string,
   dataDir: string,
-  heads: ReadonlyMap<string, number>,
+  { heads, signatures }: { heads: ReadonlyMap<string, number>; signatures: ReadonlySet<string> },
 ): Promise<{ beyond: number; beyondPath: string }> {
   const { path } = dataDirAt(dataDir);
   const own = new CheckpointFolder(join(path, 'audit-checkpoints')),
@@ -189,7 +195,10 @@ async function divideCheckpoints(
   let beyond = 0;
   if (existsSync(join(from, 'keys'))) cpSync(join(from, 'keys'), join(own.path, 'keys'), { recursive: true });
   for (const [chain, all] of await new CheckpointFolder(resolve(from)).readAll()) {
-    const of = all.filter(({ rows }) => rows <= (heads.get(chain) ?? 0));
+    const rows = heads.get(chain) ?? 0;
+    // One that is missing before another which is there was removed: the verification finds it.
+    const last = all.findLastIndex((one) => one.rows <= rows && signatures.has(one.signature));
+    const of = all.slice(0, last + 1);
     const after = all.slice(of.length);
     await own.keep(chain, of);
     if (after.length > 0) mkdirSync(later.path, { recursive: true, mode: 0o700 });

@@ -5,6 +5,7 @@ import {
   insertImported,
   rehearse,
   updateImported,
+  updateRenamed,
 } from '../../db/imports/participant-import.queries.js';
 import type { ImportedParticipant } from '../../db/imports/participant-import.queries.js';
 import { readForOthers } from '../../db/capture/datacapture-records.queries.js';
@@ -15,6 +16,13 @@ import type { RequestScope } from '../http/state.js';
 
 /** The most changed participants of a file that are re-evaluated at once; the others have low priority. */
 const BATCH_SIZE = 200;
+
+const externalIdTaken = ({ row }: PlannedRow) => ({
+  row,
+  field: 'external_id',
+  code: 'DUPLICATE_EXTERNAL_ID',
+  message: 'external_id is that of another participant of the study',
+});
 
 interface Rules {
   skip_duplicates: boolean;
@@ -57,10 +65,7 @@ export class ImportWriter {
       'participant',
       plan.fresh.map(({ fields }) => ({ id: ids.get(fields.participant_code)!, fields: Object.keys(fields).sort() })),
     );
-    await updateImported(
-      tx,
-      plan.changed.map((row) => ({ ...this.values(row), id: row.known.id })),
-    );
+    await this.update(plan);
     this.record(
       'participant_changed',
       'participant',
@@ -120,6 +125,17 @@ export class ImportWriter {
     );
   }
 
+  /** Writes the changed rows; one whose external id is taken becomes an error. */
+  private async update(plan: ImportPlan): Promise<void> {
+    const { tx } = this.change;
+    const ofRow = (row: ImportPlan['changed'][number]) => ({ ...this.values(row), id: row.known.id });
+    const isRenamed = ({ changes }: ImportPlan['changed'][number]) => changes.includes('external_id');
+    await updateImported(tx, plan.changed.filter((row) => !isRenamed(row)).map(ofRow));
+    const left = await updateRenamed(tx, plan.changed.filter(isRenamed).map(ofRow));
+    plan.errors.push(...plan.changed.filter(({ known }) => left.has(known.id)).map(externalIdTaken));
+    plan.changed = plan.changed.filter(({ known }) => !left.has(known.id));
+  }
+
   /** The codes that would be inserted without an external id: that is one of a participant who is not visible here. */
   private async freeCodes(rows: readonly PlannedRow[]): Promise<ReadonlySet<string>> {
     if (rows.length === 0) return new Set();
@@ -153,12 +169,7 @@ export class ImportWriter {
     const free = await this.freeCodes(missed.filter((row) => row.fields.external_id !== undefined && !isHeld(row)));
     for (const row of missed) {
       if (isHeld(row) || free.has(row.fields.participant_code))
-        plan.errors.push({
-          row: row.row,
-          field: 'external_id',
-          code: 'DUPLICATE_EXTERNAL_ID',
-          message: 'external_id is that of another participant of the study',
-        });
+        plan.errors.push(externalIdTaken(row));
       else if (skip_duplicates && mode === 'insert')
         plan.skipped.push({ ...row, reason: 'DUPLICATE_PARTICIPANT_CODE' });
       else

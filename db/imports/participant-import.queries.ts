@@ -1,6 +1,7 @@
 import { execute, prepared, query } from '../client/query.js';
 import { carriedTrace } from '../client/trace-context.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
+import { violatedConstraint } from '../client/connection/driver-faults.js';
 import type { Tx } from '../client/database.js';
 
 /** A participant in an imported file; absent fields are null. */
@@ -140,6 +141,36 @@ export async function updateImported(
   );
 }
 
+/**
+ * As `updateImported`, for participants who get another external id: it may be that of a participant who is not visible
+ * here, or have been taken meanwhile.
+ * @returns the ids of those who could not get theirs, and were left as they are
+ */
+export async function updateRenamed(
+  tx: Tx,
+  participants: readonly (ImportedParticipant & { id: string })[],
+): Promise<Set<string>> {
+  if (participants.length === 0 || (await areUpdated(tx, participants))) return new Set();
+  const left = new Set<string>();
+  for (const one of participants) if (!(await areUpdated(tx, [one]))) left.add(one.id);
+  return left;
+}
+
+async function areUpdated(tx: Tx, participants: readonly (ImportedParticipant & { id: string })[]): Promise<boolean> {
+  await execute(tx, 'savepoint renaming');
+  try {
+    await updateImported(tx, participants);
+    return true;
+  } catch (fault) {
+    if (violatedConstraint(fault) !== 'participants_external') throw fault;
+    await execute(tx, 'rollback to savepoint renaming');
+    return false;
+  } finally {
+    // After another fault the transaction takes nothing more, and is over.
+    await execute(tx, 'release savepoint renaming').catch(() => undefined);
+  }
+}
+
 export interface ImportSite {
   id: string;
   site_code: string;
@@ -178,15 +209,25 @@ export async function addSites(
   studyId: string,
   codes: readonly string[],
 ): Promise<{ id: string; site_code: string; added: boolean }[]> {
-  const rows = await query<{ id: string; site_code: string; added: boolean }>(
+  type Site = { id: string; site_code: string };
+  const made = await query<Site>(
     tx,
-    `with made as (insert into sites (study_id, site_code) select $1, c from unnest($2::text[]) c on conflict do nothing
-      returning id, site_code)
-     select id, site_code, true as added from made union all select id, site_code, false from sites
-       where study_id = $1 and site_code = any($2::text[])`,
+    `insert into sites (study_id, site_code) select $1, c from unnest($2::text[]) c on conflict do nothing
+      returning id, site_code`,
     [studyId, [...codes]],
   );
-  return rows;
+  const own = new Set(made.map(({ site_code }) => site_code));
+  const others = codes.filter((one) => !own.has(one));
+  // A statement of its own: the insert waited for a request that made a site, and does not see it itself.
+  const there =
+    others.length === 0
+      ? []
+      : await query<Site>(
+          tx,
+          'select id, site_code from sites where study_id = $1 and site_code = any($2::text[])',
+          [studyId, others],
+        );
+  return [...made.map((site) => ({ ...site, added: true })), ...there.map((site) => ({ ...site, added: false }))];
 }
 
 /** Runs work and undoes it within the transaction: a dry run with the same answer. */

@@ -11,6 +11,13 @@ export function faultCode(fault: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** The constraint or unique index that a statement violates; undefined: it failed for another reason. */
+export function violatedConstraint(fault: unknown): string | undefined {
+  const own = driverFault(fault);
+  const constraint = typeof own === 'object' && own !== null && 'constraint' in own ? own.constraint : undefined;
+  return typeof constraint === 'string' ? constraint : undefined;
+}
+
 /** Errors without a code by which pool and driver report an unavailable database. */
 export const CONNECTION_ERROR =
   /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;

@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import pg from 'pg';
+import { admin, newParticipant, newStudy, user } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
+import { service } from '../support/service.js';
+import { until } from '../support/until.js';
+import { imported, sendFile } from './stage.js';
+
+describe('An import beside what others do', () => {
+  let http: Http;
+  let study: Loose;
+  let other: pg.Client;
+  before(async () => {
+    http = await admin();
+    other = new pg.Client({ connectionString: (await service()).database_url });
+    await other.connect();
+    await other.query(`select set_config('app.studies', '*', false)`);
+  });
+  after(() => other.end());
+  beforeEach(async () => {
+    study = await newStudy(http);
+  });
+  /** Once a statement waits for the transaction of `other`. */
+  const waitsForOther = () =>
+    until(
+      async () =>
+        (
+          await other.query(
+            'select from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid)) and pid <> pg_backend_pid()',
+          )
+        ).rowCount! > 0,
+      { what: 'the import to wait for the other transaction' },
+    );
+  const everyone = async () =>
+    new Map(
+      (
+        await http.expect<{ items: Loose[] }>(200, 'GET', `/api/studies/${study.id}/participants?limit=500`)
+      ).items.map((one) => [one.participant_code, one]),
+    );
+
+  it('puts participants to a missing site that another request makes at the same moment', async () => {
+    await other.query('begin');
+    await other.query('insert into sites (study_id, site_code) values ($1, $2)', [study.id, 'NEW']);
+    const answer = imported(
+      http,
+      study.id,
+      'participant_code,site_code\nP-1,NEW\nP-2,OLD\n',
+      '?create_missing_sites=true',
+    );
+    await waitsForOther();
+    await other.query('commit');
+    expect(await answer).to.include({ success: true, imported_count: 2 });
+    const found = await everyone();
+    expect(['P-1', 'P-2'].map((code) => found.get(code)?.site_code)).to.deep.equal(['NEW', 'OLD']);
+    const { items: sites } = await http.expect<{ items: Loose[] }>(200, 'GET', `/api/studies/${study.id}/sites`);
+    expect(sites.map(({ site_code }) => site_code).sort()).to.deep.equal(['NEW', 'OLD']);
+  });
+
+  it('names the row whose new external_id is that of a participant whom its sender does not see', async () => {
+    const [own, far] = await Promise.all(
+      ['OWN', 'FAR'].map((site_code) => http.expect<Loose>(201, 'POST', `/api/studies/${study.id}/sites`, { site_code })),
+    );
+    await newParticipant(http, study.id as string, { participant_code: 'F-1', external_id: 'R-1', site_id: far!.id });
+    for (const participant_code of ['P-1', 'P-2'])
+      await newParticipant(http, study.id as string, { participant_code, site_id: own!.id });
+    const coordinator = await user(http, 'coordinator', {
+      study_ids: [study.id as string],
+      site_ids: [own!.id as string],
+    });
+    const text = 'participant_code,external_id,preferred_language,site_code\nP-1,R-1,de,\nP-2,R-2,fr,\nP-3,R-3,en,OWN\n';
+    for (const query of ['?mode=upsert&dry_run=true', '?mode=upsert']) {
+      const { status, body } = await sendFile(coordinator, study.id as string, text, query);
+      expect(status, JSON.stringify(body)).to.equal(200);
+      expect(body).to.deep.include({ imported_count: 1, updated_count: 1, error_count: 1 });
+      expect(body.errors.map(({ row, field, code }) => [row, field, code])).to.deep.equal([
+        [2, 'external_id', 'DUPLICATE_EXTERNAL_ID'],
+      ]);
+    }
+    const found = await everyone();
+    expect(
+      ['F-1', 'P-1', 'P-2', 'P-3'].map((code) => [found.get(code)?.external_id, found.get(code)?.preferred_language]),
+    ).to.deep.equal([
+      ['R-1', null],
+      [null, null],
+      ['R-2', 'fr'],
+      ['R-3', 'en'],
+    ]);
+    const { rows } = await other.query(
+      `select resource_id from audit_log where study_id = $1 and action = 'participant_changed'`,
+      [study.id],
+    );
+    expect(rows.map(({ resource_id }) => resource_id)).to.deep.equal([found.get('P-2')?.id]);
+  });
+});
