@@ -98,7 +98,10 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
   if (row.user_id !== null && !(await seesSubject(database, row)))
     return {
       stopped: 'cancelled',
-      reason: `the recipient may not see the ${row.participant_id === null ? 'study' : 'participant'} any more`,
+      reason:
+        row.participant_id === null
+          ? 'the recipient may not see the study any more'
+          : 'the recipient may not see the participant any more',
     };
   if (row.kind === 'magic_link' && row.participant_status === 'withdrawn')
     return { stopped: 'cancelled', reason: 'the participant has withdrawn' };
@@ -131,7 +134,7 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
   });
 }
 
-/** Whether a user still sees what a message is about: a mail server may have put it off for days, or staff resend it. */
+/** Whether a user still sees the subject of a message that a mail server has put off, or that staff send again. */
 const seesSubject = (database: Database, { user_id, study_id, participant_id }: NotificationToSend): Promise<boolean> =>
   readAsCaller(
     database,

@@ -53,7 +53,8 @@ describe('A mail to staff that is sent when its reader may not see the participa
         async () =>
           (
             await stage.sql<{ id: string }>(
-              `select id from notifications where user_id = ? and kind = ? and participant_id = ? and resend_of is null`,
+              `select id from notifications
+                where user_id = ? and kind = ? and participant_id = ? and resend_of is null`,
               [userId!, kind, person.id],
             )
           )[0],
