@@ -1,5 +1,6 @@
 import { nowIso } from '../../db/client/clock.js';
 import { markAddressDead, reminderById } from '../../db/notifications/reminders.queries.js';
+import { readAsCaller } from '../../db/client/request.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { whyNotAgain } from '../../workflows/domain/notifications/by-hand.js';
 import { faceValues } from '../../workflows/domain/notifications/study-face.js';
@@ -94,6 +95,14 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
       }
     );
   }
+  if (row.user_id !== null && !(await seesSubject(database, row)))
+    return {
+      stopped: 'cancelled',
+      reason:
+        row.participant_id === null
+          ? 'the recipient may not see the study any more'
+          : 'the recipient may not see the participant any more',
+    };
   if (row.kind === 'magic_link' && row.participant_status === 'withdrawn')
     return { stopped: 'cancelled', reason: 'the participant has withdrawn' };
   if (row.kind === 'magic_link' && row.caregiver_status === 'inactive')
@@ -124,6 +133,15 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
     pages,
   });
 }
+
+/** Whether a user still sees the subject of a message that a mail server has put off, or that staff send again. */
+const seesSubject = (database: Database, { user_id, study_id, participant_id }: NotificationToSend): Promise<boolean> =>
+  readAsCaller(
+    database,
+    { userId: user_id!, studyId: study_id ?? undefined, participantId: participant_id ?? undefined },
+    (row) => row?.status === 'active' && row.study_seen && row.participant_seen,
+    (_tx, sees) => Promise.resolve(sees),
+  );
 
 /** The mail on a failed sync; none if one has been completed since. */
 function syncFailed({ study_id, study_code, words, sync }: NotificationToSend, pages?: ConsoleLinks) {

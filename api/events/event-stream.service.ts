@@ -66,6 +66,7 @@ export async function* eventStream({
   const enter = (row: CallerRow | undefined) => authorizeUser(access, row, caller.studyId, epoch);
   let place = start;
   let last: EventPosition | undefined;
+  let wroteAt = performance.now();
   yield `retry: ${RETRY_MS}\n\n`;
   while (!draining.aborted && !gone.aborted) {
     let found: Awaited<ReturnType<typeof eventsAfter>>;
@@ -82,16 +83,20 @@ export async function* eventStream({
     for (const { place: at, ...event } of found) {
       yield `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
       place = at;
+      wroteAt = performance.now();
     }
     if (found.length === BATCH) continue;
     // All events up to the reader's position were checked, including filtered ones.
     if (last && isAfter(last, place)) place = last;
     for (;;) {
-      const woken = await eventReader(services).next(caller, place, HEARTBEAT_MS, gone);
+      // Events that the caller's filter or sites leave out wake it without a word to the client.
+      const leftMs = Math.max(0, wroteAt + HEARTBEAT_MS - performance.now());
+      const woken = await eventReader(services).next(caller, place, leftMs, gone);
       last = typeof woken === 'object' ? woken.last : undefined;
       if (woken !== 'late' || draining.aborted || gone.aborted) break;
       // A comment: keeps proxies from closing the connection, and detects that the client is gone.
       yield ': still here\n\n';
+      wroteAt = performance.now();
     }
   }
 }

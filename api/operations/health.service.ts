@@ -57,17 +57,25 @@ const MAIL_DOWN_KEPT_MS = 1_000;
 /** A mail server refuses who connects to it too often, so it is not asked for each caller. */
 const checkMail = sharedProbe(connectToMail, ({ status }) => (status === 'ok' ? MAIL_KEPT_MS : MAIL_DOWN_KEPT_MS));
 
+/** Where the mail library connects to: its default ports, and an IPv6 address without the brackets of a URL. */
+function mailServerOf(address: string): { host: string; port: number } {
+  const { hostname, port, protocol } = new URL(address);
+  return {
+    host: hostname.replaceAll(/^\[|\]$/g, ''),
+    port: Number(port) || (protocol === 'smtps:' ? 465 : 587),
+  };
+}
+
 /** The mail server sends a greeting on connection. */
 async function connectToMail({ settings }: Dependencies): Promise<Health> {
   if (!settings.SMTP_URL) return health(undefined);
-  const url = new URL(settings.SMTP_URL);
-  const port = Number(url.port || (url.protocol === 'smtps:' ? 465 : 25));
+  const server = mailServerOf(settings.SMTP_URL);
   return health(
     await withMetrics(
       PROBE_MS,
       () =>
         new Promise((resolve, reject) => {
-          const socket = connect({ host: url.hostname, port, timeout: PROBE_MS });
+          const socket = connect({ ...server, timeout: PROBE_MS });
           const end = (error?: Error) => {
             socket.destroy();
             if (error) reject(error);

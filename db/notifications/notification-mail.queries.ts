@@ -35,6 +35,7 @@ export interface NotificationToSend {
   status: string;
   created_at: string;
   study_id: string | null;
+  participant_id: string | null;
   user_id: string | null;
   study_code: string;
   study_name: string;
@@ -59,7 +60,8 @@ export interface NotificationToSend {
 export async function notificationToSend(tx: Tx, id: string): Promise<NotificationToSend | undefined> {
   const rows = await query<NotificationToSend>(
     tx,
-    `select n.id, n.kind, n.channel, n.status, n.created_at, n.study_id, n.user_id, n.draft, s.study_code, s.study_name,
+    `select n.id, n.kind, n.channel, n.status, n.created_at, n.study_id, n.participant_id, n.user_id, n.draft,
+      s.study_code, s.study_name,
       w.site_codes as site_code, w.site_names as site_name, s.config -> 'public_name' as public_name,
       s.config -> 'contact' as contact, s.config -> 'notifications' as words,
          w.codes as participant_code, p.status as participant_status, c.status as caregiver_status,

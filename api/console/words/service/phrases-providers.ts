@@ -28,6 +28,7 @@ export const germanOfProviders: [string, string][] = [
   ],
   ['the day of the summary is over', 'der Tag der Übersicht ist vorbei'],
   ['the recipient may not see the study any more', 'wer sie bekommen sollte, hat keinen Zugang zur Studie mehr'],
+  ['the recipient may not see the participant any more', 'wer sie bekommen sollte, hat keinen Zugang zur Person mehr'],
   ['the caregiver is not active', 'die Betreuungsperson ist nicht aktiv'],
   [
     'no active participants are assigned to this caregiver',
