@@ -11,7 +11,7 @@ import { redirect } from '../routing/render.js';
 import { readJson } from '../studies/edit/edit.js';
 import { configurerRoles, loadMapping } from './capture.service.js';
 import type { MappingView } from './capture.service.js';
-import { changeTo, draftOf, draftOfJson, rowsOf, storedMapping, typedRows } from './mapping-form.js';
+import { changeTo, draftOf, draftOfJson, mergedDraft, rowsOf, storedMapping, typedRows } from './mapping-form.js';
 import type { MappingDraft } from './mapping-form.js';
 import { MappingEditPage } from './mapping-edit.page.js';
 import type { MappingEdit } from './mapping-edit.page.js';
@@ -33,8 +33,9 @@ function typedEdit(config: DatacaptureConfigRow, form: URLSearchParams, more: Pa
   const json = form.get('json') ?? undefined;
   const isStale = more.fault?.code === 'STALE';
   const seen = (readJson(form.get('seen') ?? '') as Required<MappingDraft> | undefined) ?? first.seen;
+  const isTyped = json === undefined;
   return {
-    rows: json === undefined ? typedRows(form) : first.rows,
+    rows: !isTyped ? first.rows : isStale ? rowsOf(overtaken(form, seen, first.seen)) : typedRows(form),
     ...(json !== undefined && { json: json.replaceAll('\r\n', '\n') }),
     more: EMPTY,
     version: isStale ? first.version : (form.get('version') ?? first.version),
@@ -43,6 +44,15 @@ function typedEdit(config: DatacaptureConfigRow, form: URLSearchParams, more: Pa
     ...more,
   };
 }
+
+/**
+ * The typed rows, with what somebody else has changed of those that were left alone. A mapping is compared with the
+ * stored one only after its rows have been accepted.
+ */
+const overtaken = (form: URLSearchParams, seen: Required<MappingDraft>, now: Required<MappingDraft>) =>
+  mergedDraft(draftOf(typedRows(form), seen), asRows(seen), asRows(now));
+/** A stored mapping as its rows would be sent: with the usual windows. */
+const asRows = (stored: Required<MappingDraft>) => draftOf(rowsOf(stored), stored);
 
 const draftIn = (form: URLSearchParams, stored: Required<MappingDraft>): MappingDraft => {
   const json = form.get('json');

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { participantFields } from '../../../workflows/domain/capture/participant.js';
@@ -176,6 +177,19 @@ export function changeTo(draft: MappingDraft, stored: Required<MappingDraft>): C
   check(ConfigPatch, change, 'body');
   return change as ConfigChangeRequest;
 }
+
+/** A typed mapping over the stored one: entries that are as the form first showed them are as they are stored now. */
+export const mergedDraft = (typed: MappingDraft, seen: MappingDraft, now: MappingDraft): Required<MappingDraft> =>
+  merged(typed, seen, now) as Required<MappingDraft>;
+
+function merged(typed: unknown, seen: unknown, now: unknown): unknown {
+  if (isDeepStrictEqual(typed, seen)) return now;
+  if (!isObject(typed) || !isObject(seen) || !isObject(now)) return typed;
+  const names = [...new Set([...Object.keys(now), ...Object.keys(typed)])];
+  const entries = names.map((name) => [name, merged(typed[name], seen[name], now[name])] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** As a merge: null removes an entry. */
 const gone = <T>(to: Record<string, T>, stored: Record<string, unknown>): Record<string, T | null> => ({

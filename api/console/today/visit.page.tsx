@@ -134,18 +134,21 @@ function Job({
   view: { visit },
   title,
   action,
+  version,
   children,
 }: {
   view: VisitView;
   title: string;
   action: string;
+  /** Of the visit as the page first showed it, if a refused form is shown again. */
+  version?: string | undefined;
   children: ComponentChildren;
 }) {
   return (
     <section class="card">
       <h2>{title}</h2>
       <Form action={`/console/visits/${visit.id}/${action}`}>
-        <input type="hidden" name="version" value={versionOf(visit)} />
+        <input type="hidden" name="version" value={version ?? versionOf(visit)} />
         {children}
       </Form>
     </section>
@@ -171,6 +174,10 @@ function Complete({ view, answer: { given = {}, errors = {} } }: { view: VisitVi
   );
 }
 
+/** The days of a visit, for the form that moves it. */
+export const daysOf = ({ target_date, window_open, window_close }: VisitRecord): string =>
+  JSON.stringify({ target_date, window_open, window_close });
+
 function Move({ view, answer: { given = {}, errors = {} } }: { view: VisitView; answer: VisitAnswer }) {
   const { move } = useUi().words.today.one;
   const { visit } = view;
@@ -186,7 +193,8 @@ function Move({ view, answer: { given = {}, errors = {} } }: { view: VisitView; 
     />
   );
   return (
-    <Job view={view} title={move.title} action="move">
+    <Job view={view} title={move.title} action="move" version={given.version}>
+      <input type="hidden" name="seen" value={given.seen ?? daysOf(visit)} />
       {day('target_date', move.target, move.hint)}
       {day('window_open', move.open)}
       {day('window_close', move.close)}

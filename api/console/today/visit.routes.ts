@@ -19,6 +19,7 @@ import { consoleForm, consolePage } from '../routing/page.js';
 import type { AgainInput } from '../routing/page.js';
 import { refusalText, ruleText } from '../html/refusal.js';
 import { redirect } from '../routing/render.js';
+import { readJson } from '../studies/edit/edit.js';
 import type { View } from '../routing/render.js';
 import type { Ui } from '../html/ui.js';
 import { VisitPage } from './visit.page.js';
@@ -45,6 +46,12 @@ async function load(tx: Tx, { role }: Actor, id: string): Promise<VisitView> {
   };
 }
 
+/** The fields that were typed: what was left as the page showed it gets what the visit has now. */
+function whatWasTyped({ version: _version, seen, ...given }: Record<string, string>): Record<string, string> {
+  const shown = readJson(seen ?? '') as Record<string, unknown> | null | undefined;
+  return Object.fromEntries(Object.entries(given).filter(([name, value]) => shown?.[name] !== value));
+}
+
 /** The page's message for a refused change. */
 function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): VisitAnswer {
   const { one } = words.today;
@@ -63,7 +70,7 @@ function answerOf({ words }: Ui, form: URLSearchParams, fault: Problem): VisitAn
     NO_DAY: one.badDay,
     REASON_REQUIRED: one.cancel.reasonNeeded,
   };
-  if (fault.code === 'STALE') return { given, stale: true };
+  if (fault.code === 'STALE') return { given: whatWasTyped(given), stale: true };
   if (says[fault.code]) return { given, refused: says[fault.code]! };
   const name = at === 'completed_at' ? 'done_on' : at;
   if (field && name && name in given)

@@ -3,6 +3,7 @@ import { allRoles } from '../../http/access.js';
 import type { Role } from '../../http/access.js';
 import { SelectField } from '../html/form.js';
 import { useUi } from '../html/ui.js';
+import { readJson } from '../studies/edit/edit.js';
 
 /** A user's access. */
 export interface Chosen {
@@ -23,6 +24,28 @@ export function chosenIn(form: URLSearchParams): { role: Role; study_ids: string
     .flatMap(([study, site]) => (study !== undefined && site !== undefined && study_ids.includes(study) ? [site] : []));
   // The schema checks the role.
   return { role: (form.get('role') ?? '') as Role, study_ids, site_ids };
+}
+
+/** What a form showed of a user's access first; undefined if it does not say. */
+export function shownIn(form: URLSearchParams): Chosen | undefined {
+  const said = readJson(form.get('seen') ?? '') as Partial<Chosen> | null | undefined;
+  const isList = (list: unknown): list is string[] => Array.isArray(list) && list.every((id) => typeof id === 'string');
+  if (typeof said?.role !== 'string' || !isList(said.study_ids) || !isList(said.site_ids)) return undefined;
+  return { role: said.role, study_ids: said.study_ids, site_ids: said.site_ids };
+}
+
+/** A choice over the stored access: what was left as it was shown is as it is stored now. */
+export function mergedChoice(chosen: Chosen, shown: Chosen, now: Chosen): Chosen {
+  const ids = (name: 'study_ids' | 'site_ids') => {
+    const isTaken = (id: string) => shown[name].includes(id) && !chosen[name].includes(id);
+    const added = chosen[name].filter((id) => !shown[name].includes(id));
+    return [...new Set([...now[name].filter((id) => !isTaken(id)), ...added])];
+  };
+  return {
+    role: chosen.role === shown.role ? now.role : chosen.role,
+    study_ids: ids('study_ids'),
+    site_ids: ids('site_ids'),
+  };
 }
 
 /** Role, studies and their sites, to choose. */

@@ -24,15 +24,26 @@ export interface UserShown {
   studies: readonly StudyWithSites[];
 }
 
+/** The form of a user's access: what is chosen, what its page showed first, and of which version. */
+export interface UserChoice {
+  chosen: Chosen;
+  seen: Chosen;
+  version: string;
+}
+export const choiceOf = (user: UserRow): UserChoice => {
+  const { role, study_ids, site_ids } = user;
+  return { chosen: user, seen: { role, study_ids, site_ids }, version: etagOf(user) ?? '' };
+};
+
 /** One user: access, and an admin's actions. */
 export function UserPage({
   shown: { user, logins, refused_link: refused, studies },
-  chosen = user,
+  choice = choiceOf(user),
   said,
   fault,
 }: {
   shown: UserShown;
-  chosen?: Chosen;
+  choice?: UserChoice;
   said?: UserNotice | undefined;
   fault?: Problem;
 }) {
@@ -71,8 +82,9 @@ export function UserPage({
         <h2>{users.access}</h2>
         <p class="quiet">{users.accessWhat}</p>
         <Form action={at}>
-          <Version of={user} />
-          <AccessFields chosen={chosen} studies={studies} />
+          <Version of={choice.version} />
+          <input type="hidden" name="seen" value={JSON.stringify(choice.seen)} />
+          <AccessFields chosen={choice.chosen} studies={studies} />
           <button class="primary">{users.save}</button>
         </Form>
       </section>
@@ -95,7 +107,7 @@ export function UserPage({
         )}
         <Act what={user.status === 'active' ? users.deactivateWhat : users.reactivateWhat}>
           <Form action={`${at}/status`}>
-            <Version of={user} />
+            <Version of={etagOf(user) ?? ''} />
             {user.status === 'active' ? (
               <button class="danger" name="status" value="inactive">
                 {users.deactivate}
@@ -113,7 +125,7 @@ export function UserPage({
 }
 
 /** The displayed state of the user: a change of another state is refused. */
-const Version = ({ of }: { of: UserRow }) => <input type="hidden" name="shown_version" value={etagOf(of)} />;
+const Version = ({ of }: { of: string }) => <input type="hidden" name="shown_version" value={of} />;
 
 function Act({ what, children }: { what: string; children: ComponentChildren }) {
   return (

@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import type { Tx } from '../../../db/client/database.js';
 import { listUsersWithLinks, userWithLogins } from '../../../db/identity/users.queries.js';
+import type { UserRow } from '../../../db/identity/users.queries.js';
 import { studiesWithSites } from '../../../db/studies/sites.queries.js';
 import { endLoginsOf, inviteAgain, inviteUser } from '../../identity/account.service.js';
 import { resetMfa } from '../../identity/mfa.service.js';
@@ -10,14 +11,15 @@ import { outsideStudy, roles } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { etagOf } from '../../http/conventions/etag.js';
 import { problem } from '../../http/errors.js';
+import type { Problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import type { AgainInput } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
 import type { View } from '../routing/render.js';
-import { chosenIn } from './access-fields.js';
-import { UserPage, userNotices } from './user.page.js';
-import type { UserNotice, UserShown } from './user.page.js';
+import { chosenIn, mergedChoice, shownIn } from './access-fields.js';
+import { UserPage, choiceOf, userNotices } from './user.page.js';
+import type { UserChoice, UserNotice, UserShown } from './user.page.js';
 import { InvitePage, PAGE_SIZE, USERS, UsersPage } from './users.page.js';
 
 const access = outsideStudy(roles('admin'));
@@ -38,14 +40,22 @@ async function shownUser(tx: Tx, id: string): Promise<UserShown> {
 
 type Refusal = Omit<AgainInput<string>, 'params'> & { params: { id: string } };
 /** The user's page again, with the choices and the refusal. */
-const again = async ({ read, params, form, fault, ui }: Refusal): Promise<View> => ({
-  title: ui.words.users.title,
-  content: h(UserPage, {
-    shown: await read((tx) => shownUser(tx, params.id)),
-    fault,
-    ...(form.has('role') && { chosen: chosenIn(form) }),
-  }),
-});
+const again = async ({ read, params, form, fault, ui }: Refusal): Promise<View> => {
+  const shown = await read((tx) => shownUser(tx, params.id));
+  const choice = form.has('role') ? choiceAgain(shown.user, form, fault) : undefined;
+  return { title: ui.words.users.title, content: h(UserPage, { shown, fault, ...(choice && { choice }) }) };
+};
+
+/**
+ * The refused choice. It keeps what its page showed first, so that a change of somebody else is not overwritten; once
+ * that is shown, what was left alone has the stored value.
+ */
+function choiceAgain(user: UserRow, form: URLSearchParams, fault: Problem): UserChoice {
+  const chosen = chosenIn(form);
+  const seen = shownIn(form) ?? user;
+  if (fault.code === 'STALE') return { ...choiceOf(user), chosen: mergedChoice(chosen, seen, user) };
+  return { chosen, seen, version: form.get('shown_version') ?? '' };
+}
 
 const change = { access, transaction: 'change' } as const;
 

@@ -67,8 +67,8 @@ export const en = {
   ended: 'All logins have ended.',
   records: 'Audit records of this person',
   stale:
-    'Somebody changed this user since the page was opened. What is saved now is shown; your choice is kept ' +
-    'below. Check it, then save again.',
+    'Somebody changed this user since the page was opened. Your choice is kept below; what you left alone is as it ' +
+    'is saved now. Check it, then save again.',
   back: 'All users',
 };
 
@@ -142,7 +142,7 @@ export const de: typeof en = {
   ended: 'Alle Anmeldungen sind beendet.',
   records: 'Audit-Einträge dieser Person',
   stale:
-    'Jemand hat diese Person geändert, seit die Seite geöffnet wurde. Gezeigt wird der gespeicherte Stand; ' +
-    'Ihre Auswahl steht noch unten. Prüfen Sie sie und speichern Sie erneut.',
+    'Jemand hat diese Person geändert, seit die Seite geöffnet wurde. Ihre Auswahl steht noch unten; was Sie nicht ' +
+    'geändert haben, ist wie gespeichert. Prüfen Sie sie und speichern Sie erneut.',
   back: 'Alle Personen',
 };

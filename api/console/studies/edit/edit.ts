@@ -40,13 +40,15 @@ export function editOf(record: object | undefined, now: Texts, sent?: RefusedFor
   if (fault.code !== 'STALE')
     return { values: typed, seen, version: form.get('version') ?? version, changed: [], fault };
   const names = Object.keys(now);
+  const isTyped = (name: string) => Object.hasOwn(seen, name) && typed[name] !== seen[name];
   return {
-    values: Object.fromEntries(names.map((name) => [name, typed[name] === seen[name] ? now[name]! : typed[name]!])),
+    values: Object.fromEntries(names.map((name) => [name, isTyped(name) ? typed[name]! : now[name]!])),
     seen: now,
     version,
-    changed: names
-      .filter((name) => (seen[name] ?? '') !== now[name])
-      .map((name) => ({ name, from: seen[name] ?? '', to: now[name]! })),
+    // Some records have fields that others do not have: texts by language.
+    changed: [...new Set([...names, ...Object.keys(seen)])]
+      .map((name) => ({ name, from: seen[name] ?? '', to: now[name] ?? '' }))
+      .filter(({ from, to }) => from !== to),
     fault,
   };
 }

@@ -3,7 +3,7 @@ import type { NotificationSettings } from '../../../../workflows/domain/notifica
 import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
 import { problemOf } from '../../../http/errors.js';
 import type { Problem } from '../../../http/errors.js';
-import { editOf, orNull, typedValue, wholeNumber } from '../edit/edit.js';
+import { editOf, orNull, seenIn, typedValue, wholeNumber } from '../edit/edit.js';
 import type { Edit, RefusedForm, Texts } from '../edit/edit.js';
 
 /** Messages that a study can reword. */
@@ -32,13 +32,28 @@ export function namesOf({ config: { public_name: name } }: StudyRecord): { langu
   return [{ language: '', name: typeof name === 'string' ? name : '' }];
 }
 
+/**
+ * Fields are named by what they hold, not by their place: a text that somebody else adds or removes meanwhile must not
+ * put a typed text into another language.
+ */
+export const nameField = (language: string): string => (language === '' ? 'public_name' : `public_name.${language}`);
+export const textField = (language: string, kind: string, part: 'subject' | 'body'): string =>
+  `template.${language}.${kind}.${part}`;
+const TEXT_FIELD = /^template\.(.+)\.(\w+)\.(subject|body)$/;
+/** Language, message and part of a text's field; undefined for other fields. */
+export function textOfField(name: string): { language: string; kind: Kind; part: 'subject' | 'body' } | undefined {
+  const [, language, kind, part] = TEXT_FIELD.exec(name) ?? [];
+  const known = messageKinds.find((one) => one === kind);
+  return language !== undefined && known ? { language, kind: known, part: part as 'subject' | 'body' } : undefined;
+}
+
 /** A study's message settings as texts. */
 export function messageTexts(study: StudyRecord): Texts {
   const { channels: used = ['email'], fallback = [], days_before = [1], ...given } = settingsOf(study);
   const contact = (study.config.contact ?? {}) as Contact;
-  const templates = templatesOf(study).map(({ subject, body }, index) => [
-    [`template.${index}.subject`, subject],
-    [`template.${index}.body`, body],
+  const templates = templatesOf(study).map(({ language, kind, subject, body }) => [
+    [textField(language, kind, 'subject'), subject],
+    [textField(language, kind, 'body'), body],
   ]);
   return {
     channels: [...used].sort().join(','),
@@ -49,7 +64,7 @@ export function messageTexts(study: StudyRecord): Texts {
     quiet_from: given.quiet_hours?.from ?? '',
     quiet_to: given.quiet_hours?.to ?? '',
     default_language: given.default_language ?? '',
-    ...Object.fromEntries(namesOf(study).map(({ name }, at) => [`public_name.${at}`, name])),
+    ...Object.fromEntries(namesOf(study).map(({ language, name }) => [nameField(language), name])),
     name_language: '',
     name_text: '',
     contact_name: contact.name ?? '',
@@ -65,8 +80,21 @@ export function messageTexts(study: StudyRecord): Texts {
 }
 
 /** The form of a study's messages; a setting's error is shown at its field. */
-export const messageEdit = (study: StudyRecord, sent?: RefusedForm): Edit =>
-  editOf(study, messageTexts(study), sent && { ...sent, fault: atFields(study, sent) });
+export function messageEdit(study: StudyRecord, sent?: RefusedForm): Edit {
+  const edit = editOf(study, messageTexts(study), sent && { ...sent, fault: atFields(study, sent) });
+  return sent ? { ...edit, values: withRemoved(edit.values, sent.form) } : edit;
+}
+
+/** A text that was typed while somebody else removed its field is offered as one to add. */
+function withRemoved(values: Texts, form: URLSearchParams): Texts {
+  const seen = seenIn(form) ?? {};
+  const isLost = (name: string) => !Object.hasOwn(values, name) && typedValue(form, name) !== (seen[name] ?? '');
+  const lost = [...form.keys()].find((name) => textOfField(name) !== undefined && isLost(name));
+  if (lost === undefined || values.new_subject !== '' || values.new_body !== '') return values;
+  const { language, kind } = textOfField(lost)!;
+  const said = (part: 'subject' | 'body') => typedValue(form, textField(language, kind, part));
+  return { ...values, new_language: language, new_kind: kind, new_subject: said('subject'), new_body: said('body') };
+}
 
 const PREFIX = 'config.notifications.';
 const FIELDS: readonly (readonly [RegExp, string])[] = [
@@ -84,12 +112,12 @@ function atFields(study: StudyRecord, { form, fault }: RefusedForm): Problem {
     if (path === undefined) return entry;
     const contact = /^config\.contact\.(name|email|phone)$/.exec(path);
     if (contact) return { ...entry, path: `contact_${contact[1]}` };
-    if (path.startsWith('config.public_name')) return { ...entry, path: nameField(path, study, form) };
+    if (path.startsWith('config.public_name')) return { ...entry, path: fieldOfName(path, study, form) };
     if (!path.startsWith(PREFIX)) return { ...entry, path: path.replace(/^config\./, '') };
     const inside = path.slice(PREFIX.length);
     const [, language, kind, part] = /^languages\.([^.]+)(?:\.(\w+)\.(subject|body))?$/.exec(inside) ?? [];
-    const at = templates.findIndex((one) => one.language === language && one.kind === kind);
-    if (at >= 0) return { ...entry, path: `template.${at}.${part}` };
+    const own = templates.find((one) => one.language === language && one.kind === kind);
+    if (own) return { ...entry, path: textField(own.language, own.kind, part === 'body' ? 'body' : 'subject') };
     if (language !== undefined)
       return { ...entry, path: language === form.get('new_language') && part ? `new_${part}` : 'new_language' };
     return { ...entry, path: FIELDS.find(([pattern]) => pattern.test(inside))?.[1] ?? inside };
@@ -98,17 +126,17 @@ function atFields(study: StudyRecord, { form, fault }: RefusedForm): Problem {
 }
 
 /** The field of a public name that was refused. */
-function nameField(path: string, study: StudyRecord, form: URLSearchParams): string {
+function fieldOfName(path: string, study: StudyRecord, form: URLSearchParams): string {
   const language = path.slice('config.public_name.'.length);
-  const at = namesOf(study).findIndex((one) => one.language === language);
-  if (at >= 0) return `public_name.${at}`;
-  return typedValue(form, 'name_text').trim() === '' ? 'public_name.0' : 'name_language';
+  const names = namesOf(study);
+  if (names.some((one) => one.language === language)) return nameField(language);
+  return typedValue(form, 'name_text').trim() === '' ? nameField(names[0]?.language ?? '') : 'name_language';
 }
 
 /** The study's public name as typed: a text, or texts by language; null: none. */
 function publicNameIn(form: URLSearchParams, study: StudyRecord): unknown {
   const said = (name: string) => typedValue(form, name).trim();
-  const names = namesOf(study).map(({ language }, at) => [language, said(`public_name.${at}`)] as const);
+  const names = namesOf(study).map(({ language }) => [language, said(nameField(language))] as const);
   const added = said('name_text') === '' ? [] : [[said('name_language'), said('name_text')] as const];
   const [first] = names;
   if (added.length === 0 && first?.[0] === '') return orNull(first[1], first[1]);
@@ -130,9 +158,8 @@ export function messagesIn(form: URLSearchParams, study: StudyRecord): Record<st
   const write = (language: string, kind: string, subject: string, body: string) => {
     (languages[language] ??= {})[kind] = subject === '' && body === '' ? null : { subject, body };
   };
-  templatesOf(study).forEach(({ language, kind }, index) => {
-    write(language, kind, said(`template.${index}.subject`), said(`template.${index}.body`));
-  });
+  for (const { language, kind } of templatesOf(study))
+    write(language, kind, said(textField(language, kind, 'subject')), said(textField(language, kind, 'body')));
   if (said('new_subject') !== '' || said('new_body') !== '')
     write(said('new_language'), said('new_kind'), said('new_subject'), said('new_body'));
   const contact = { name: some('contact_name'), email: some('contact_email'), phone: some('contact_phone') };

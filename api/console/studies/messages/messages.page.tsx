@@ -4,7 +4,7 @@ import { useUi } from '../../html/ui.js';
 import type { Edit } from '../edit/edit.js';
 import { EditBoxes, EditChoice, EditField, EditForm, EditRefusal } from '../edit/edit-form.js';
 import { StudyHead } from '../edit/study-tabs.js';
-import { channels, messageKinds, namesOf, templatesOf } from './messages.form.js';
+import { channels, messageKinds, nameField, namesOf, templatesOf, textField, textOfField } from './messages.form.js';
 
 /** When and how participants get messages, the texts, and the study's public information. */
 export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: Edit; said?: 'saved' | undefined }) {
@@ -16,18 +16,16 @@ export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: 
   const labels: Record<string, string> = {
     ...texts.fields,
     ...Object.fromEntries(
-      names.map(({ language }, index) => [
-        `public_name.${index}`,
+      names.map(({ language }) => [
+        nameField(language),
         language === '' ? texts.publicName : `${texts.publicName} (${language})`,
       ]),
     ),
     ...Object.fromEntries(
-      templates.flatMap(({ language, kind }, index) =>
-        (['subject', 'body'] as const).map((part) => [
-          `template.${index}.${part}`,
-          `${texts.kinds[kind]} (${language}): ${texts[part]}`,
-        ]),
-      ),
+      [...Object.keys(edit.values), ...edit.changed.map(({ name }) => name)].flatMap((name) => {
+        const own = textOfField(name);
+        return own ? [[name, `${texts.kinds[own.kind]} (${own.language}): ${texts[own.part]}`]] : [];
+      }),
     ),
   };
   const field = (name: string) => ({ edit, name, label: labels[name]! });
@@ -52,10 +50,10 @@ export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: 
           </div>
           <EditField {...field('default_language')} hint={texts.languageHint} maxLength={35} />
           <h2>{texts.told}</h2>
-          {names.map(({ language }, at) => (
+          {names.map(({ language }) => (
             <EditField
               key={language}
-              {...field(`public_name.${at}`)}
+              {...field(nameField(language))}
               hint={language === '' ? texts.nameHint : texts.nameOfLanguage}
               maxLength={300}
             />
@@ -72,13 +70,24 @@ export function MessagesPage({ study, edit, said }: { study: StudyRecord; edit: 
           <EditChoice {...field('portal_results')} options={Object.entries(texts.results)} />
           <h2>{texts.own}</h2>
           <p class="quiet">{texts.ownWhat}</p>
-          {templates.map(({ language, kind }, index) => (
+          {templates.map(({ language, kind }) => (
             <fieldset class="template" key={`${language} ${kind}`}>
               <legend>
                 {texts.kinds[kind]}, <bdi>{language}</bdi>
               </legend>
-              <EditField edit={edit} name={`template.${index}.subject`} label={texts.subject} maxLength={300} />
-              <EditField edit={edit} name={`template.${index}.body`} label={texts.body} multiline maxLength={20_000} />
+              <EditField
+                edit={edit}
+                name={textField(language, kind, 'subject')}
+                label={texts.subject}
+                maxLength={300}
+              />
+              <EditField
+                edit={edit}
+                name={textField(language, kind, 'body')}
+                label={texts.body}
+                multiline
+                maxLength={20_000}
+              />
             </fieldset>
           ))}
           <fieldset class="template">
