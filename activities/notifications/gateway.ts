@@ -42,16 +42,30 @@ export async function postToGateway({ called, setting, url, id, key, body, gone 
   });
   if (response.ok) return void (await response.body?.cancel());
   const refused = response.status >= 400 && response.status < 500 && !ASK_AGAIN.includes(response.status);
-  if (refused && gone) {
-    if (gone(response.status, (await response.text()).slice(0, 10_000)))
-      throw new RefusedMessage(`the ${called} does not know the device any more (${response.status})`, true);
-  } else {
-    await response.body?.cancel();
-  }
+  if (!refused) await response.body?.cancel();
+  // A body that breaks off is no answer.
+  const said = refused ? (await response.text().catch(() => undefined))?.slice(0, 10_000) : undefined;
+  if (said !== undefined && gone?.(response.status, said))
+    throw new RefusedMessage(`the ${called} does not know the device any more (${response.status})`, true);
   // The gateway has understood and refuses: it would again.
-  if (refused) throw new RefusedMessage(`the ${called} refused the message (${response.status})`);
+  if (said !== undefined && !isPage(response.status, said))
+    throw new RefusedMessage(`the ${called} refused the message (${response.status})`);
   throw Object.assign(new Error(`The ${called} (${setting}) answered ${response.status}.`), {
     code: `${about}_${response.status}`,
     retryAfterSeconds: retryAfter(response.headers.get('retry-after')),
   });
+}
+
+/**
+ * Whether a 404 or 410 is the page of a web server at whose address there is no gateway (an update, a mistyped
+ * address). It says nothing of the message: a gateway answers JSON, or nothing.
+ */
+export function isPage(status: number, body: string): boolean {
+  if ((status !== 404 && status !== 410) || body.trim() === '') return false;
+  try {
+    JSON.parse(body);
+    return false;
+  } catch {
+    return true;
+  }
 }

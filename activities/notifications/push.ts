@@ -1,4 +1,4 @@
-import { postToGateway } from './gateway.js';
+import { isPage, postToGateway } from './gateway.js';
 import type { Provider } from './provider.js';
 
 /**
@@ -16,7 +16,8 @@ export function pushGateway(url: string): Provider {
         id,
         key,
         body: { message: { token: to, notification: { title: subject, body: text }, data: { notification_id: id } } },
-        gone: (status, body) => status === 404 || status === 410 || /UNREGISTERED|INVALID_ARGUMENT/.test(body),
+        gone: (status, body) =>
+          /UNREGISTERED|INVALID_ARGUMENT/.test(body) || ((status === 404 || status === 410) && !isPage(status, body)),
       }),
   };
 }

@@ -1,7 +1,7 @@
 import { setImmediate as others } from 'node:timers/promises';
 import { hashOf } from '../../../db/audit/hashing.js';
 import { insertConflicts } from '../../../db/assessment/offline.queries.js';
-import { deleteTask, insertTasks, tasksOfSession } from '../../../db/assessment/submissions.queries.js';
+import { deleteTask, insertTasks, taskHashes, tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import { deleteTrials, insertTrials } from '../../../db/assessment/trials.queries.js';
 import { keepResults } from '../../../db/assessment/offline-conflicts-results.queries.js';
 import { writtenContent } from '../../../db/assessment/offline-conflicts.queries.js';
@@ -48,7 +48,7 @@ export async function writeKept(
   for (const { content } of contents) if (!first.has(content.task)) first.set(content.task, content.hash);
   const written = [...first.keys()].map((task) => contents.find(({ content }) => content.task === task)!);
   // A response's id is that of its session: a second task under it is identified by its values.
-  const ids = new Set<string>();
+  const ids = new Set((await taskHashes(tx, [session.id])).flatMap(({ local_id }) => local_id ?? []));
   const rows: ReturnType<typeof taskRows>[] = [];
   for (const { response, content } of written) {
     const local_id = ids.has(response.id) ? null : response.id;

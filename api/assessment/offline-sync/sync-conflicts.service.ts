@@ -13,10 +13,11 @@ import type { ParticipantRecord } from '../../../db/participants/participants.qu
 import { requestPushes } from '../../../db/capture/push-requests.queries.js';
 import { lockSession } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
+import { liveVisit } from '../../../db/assessment/sessions-visits.queries.js';
 import { hashOf } from '../../../db/audit/hashing.js';
 import { NOT_OF_START } from '../../../workflows/domain/assessment/sync.js';
 import { visitOf } from '../../../workflows/domain/assessment/sync-visits.js';
-import { expiryOf, timeFlags } from '../../../workflows/domain/assessment/times.js';
+import { datedStart, expiryOf, timeFlags } from '../../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import { problem } from '../../http/errors.js';
 import { JsonPieces, jsonStream } from '../../http/json/json-stream.js';
@@ -191,9 +192,9 @@ async function replaceWhole(
       'The device’s session is of another participant: it can only be kept beside the server’s.',
       'OTHER_PARTICIPANT',
     );
-  const visitId = local.visitId ?? session.visit_id;
   if (local.visitId !== null && !(await isVisitOf(tx, local.visitId, session.participant_id)))
     throw refused('The device’s session names a visit that the participant does not have.', 'UNKNOWN_VISIT');
+  const visitId = await plannedNow(tx, local.visitId ?? session.visit_id);
   await replaceSession(tx, session.id, {
     ...fieldsOf(local, conflict, participant),
     ...(await batteryOf(tx, local, session)),
@@ -251,8 +252,8 @@ async function besideSession(
 ): Promise<PutAside> {
   const { tx } = change;
   const local = (await localContent(tx, conflict.id)) as LocalSession;
-  const found = await visitBeside(tx, local);
-  const visitId = found === session.visit_id ? null : found;
+  const found = await visitBeside(tx, local, conflict);
+  const visitId = found === (await plannedNow(tx, session.visit_id)) ? null : found;
   const fields = {
     ...fieldsOf(local, conflict, participant),
     ...(await batteryOf(tx, local, session)),
@@ -272,12 +273,19 @@ async function besideSession(
   return { added: { beside_session_id: beside } };
 }
 
-/** The session's named visit, else the one whose window contains its start. */
-async function visitBeside(tx: Tx, local: LocalSession): Promise<string | null> {
-  if (local.visitId !== null) return (await isVisitOf(tx, local.visitId, local.participantId)) ? local.visitId : null;
+/** A visit's row in the current schedule: an older one gets no results, and nothing of it is pushed. */
+async function plannedNow(tx: Tx, visitId: string | null): Promise<string | null> {
+  return visitId === null ? null : ((await liveVisit(tx, visitId))?.id ?? visitId);
+}
+
+/** The session's named visit, as it is planned now, else the one whose window contains its start. */
+async function visitBeside(tx: Tx, local: LocalSession, { detected_at }: ConflictHead): Promise<string | null> {
+  if (local.visitId !== null)
+    return (await isVisitOf(tx, local.visitId, local.participantId)) ? plannedNow(tx, local.visitId) : null;
   const [person] = await syncParticipants(tx, [participantRef(local.studyId, local.participantId)], false);
   if (!person) return null;
-  const local_date = dateAt(Date.parse(local.startedAt), local.timezone ?? person.zone);
+  const started = datedStart(Date.parse(local.startedAt), { now: Date.parse(detected_at), ahead: 0 });
+  const local_date = started === null ? '' : dateAt(started, local.timezone ?? person.zone);
   const visit = visitOf({ visit_id: null, local_date }, await syncVisits(tx, [person.id], false));
   return visit === 'unknown' ? null : (visit?.id ?? null);
 }

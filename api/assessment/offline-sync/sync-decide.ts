@@ -21,6 +21,7 @@ import {
 } from '../../../workflows/domain/assessment/sync.js';
 import { decideResponse, keptWithSession } from '../../../workflows/domain/assessment/sync-responses.js';
 import type { KnownSession, OfflineSession, SyncState } from '../../../workflows/domain/assessment/sync.js';
+import { datedStart } from '../../../workflows/domain/assessment/times.js';
 import { dateAt } from '../../../workflows/domain/util/dates.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { contentFaults, ofModule, spelled } from '../sessions/sessions-content.js';
@@ -100,7 +101,12 @@ async function decideSessions(
   const offline = new Map<SyncItem, OfflineSession>();
   for (const item of items) {
     const person = resolveParticipant(people, participantRef(item.given.studyId, item.given.participantId));
-    if (person) offline.set(item, { ...offlineSession(item.given, person), unknown: item.unknown, ahead_ms: ahead });
+    if (person)
+      offline.set(item, {
+        ...offlineSession(item.given, person, { now, ahead }),
+        unknown: item.unknown,
+        ahead_ms: ahead,
+      });
   }
   noteLater([...offline.values()]);
   const state = await readState(tx, [...offline.values()], people, lock);
@@ -156,8 +162,13 @@ async function keptBeside(tx: Tx, decided: readonly DecidedItem[]): Promise<Deci
   });
 }
 
-function offlineSession(input: SessionGiven, person: SyncParticipantRow): OfflineSession {
+function offlineSession(
+  input: SessionGiven,
+  person: SyncParticipantRow,
+  clock: { now: number; ahead: number },
+): OfflineSession {
   const started = Date.parse(input.startedAt);
+  const dated = datedStart(started, clock);
   const completed = input.completedAt ? Date.parse(input.completedAt) : null;
   const timezone = input.timezone ?? null;
   const visit_id = input.visitId?.toLowerCase() ?? null;
@@ -171,7 +182,7 @@ function offlineSession(input: SessionGiven, person: SyncParticipantRow): Offlin
     started_ms: started,
     completed_ms: completed,
     // Only needed to find the visit if none is named.
-    local_date: visit_id === null ? dateAt(started, timezone ?? person.zone) : '',
+    local_date: visit_id === null && dated !== null ? dateAt(dated, timezone ?? person.zone) : '',
     visit_id,
     battery_id: input.batteryId ?? null,
     battery_version: input.batteryVersion ?? null,

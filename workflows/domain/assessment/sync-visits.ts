@@ -13,7 +13,7 @@ export interface SyncVisit {
 /** What a session says of its visit. */
 export interface VisitSought {
   visit_id: string | null;
-  /** The date of its start in the participant's time zone. */
+  /** The date of its start in the participant's time zone; empty: not known. */
   local_date: string;
 }
 

@@ -69,6 +69,17 @@ export function countedEnd(
 }
 
 /**
+ * The start by whose date the visit of a session is found that names none; null: nothing tells the date. A start that
+ * lies ahead when it arrives was shown by a clock that is ahead: it must not complete a visit that is yet to come.
+ * @param ahead by how much the device's clock is ahead; 0: it does not say
+ */
+export function datedStart(startedMs: number, { now, ahead }: { now: number; ahead: number }): number | null {
+  if (startedMs <= now + AHEAD_MS) return startedMs;
+  const counted = startedMs - ahead;
+  return counted <= now + MAX_AHEAD_MS ? counted : null;
+}
+
+/**
  * From when on sessions of a participant are expected: the visits of a study that is entered afterwards lie before its
  * participants were entered.
  */
