@@ -57,11 +57,11 @@ export async function postToGateway({ called, setting, url, id, key, body, gone 
 }
 
 /**
- * Whether a 404 or 410 is the page of a web server at whose address there is no gateway (an update, a mistyped
+ * Whether a 404 is the page of a web server at whose address there is no gateway (an update, a mistyped
  * address). It says nothing of the message: a gateway answers JSON, or nothing.
  */
 export function isPage(status: number, body: string): boolean {
-  if ((status !== 404 && status !== 410) || body.trim() === '') return false;
+  if (status !== 404 || body.trim() === '') return false;
   try {
     JSON.parse(body);
     return false;
