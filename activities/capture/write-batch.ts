@@ -3,7 +3,12 @@ import { currentPolicy, notifyCoordinators } from '../../db/capture/captured-par
 import { lockAnchorsOfRecords, lockByExternalId } from '../../db/capture/captured-participants.queries.js';
 import type { CapturedRow } from '../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { forgetReadings, readAgain, releaseRecords, storeReadings } from '../../db/capture/datacapture-records.queries.js';
+import {
+  forgetReadings,
+  readAgain,
+  releaseRecords,
+  storeReadings,
+} from '../../db/capture/datacapture-records.queries.js';
 import type { RecordClaim } from '../../db/capture/datacapture-records.queries.js';
 import { storeOutcomes } from '../../db/capture/datacapture-syncs.queries.js';
 import type { RecordOutcome } from '../../db/capture/datacapture-syncs.queries.js';
@@ -13,7 +18,13 @@ import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { dateRefused, requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
 import { enrollmentOf, hasForm } from '../../workflows/domain/capture/enrollment.js';
 import { latestDay } from '../../workflows/domain/util/dates.js';
-import { absentFields, neededField, readingOf, unreadFields, withheldFields } from '../../workflows/domain/capture/reading.js';
+import {
+  absentFields,
+  neededField,
+  readingOf,
+  unreadFields,
+  withheldFields,
+} from '../../workflows/domain/capture/reading.js';
 import type { Reading } from '../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../workflows/domain/capture/record.js';
 import { decideBatch } from '../anchor/decide-batch.js';

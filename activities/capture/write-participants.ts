@@ -332,11 +332,7 @@ const formFrozen = (form: string, items: readonly string[]): TriggerNotice => ({
 });
 
 /** The form with the facts of a reading; an item that is now empty keeps its value (empty values are not applied). */
-function formAfter(
-  form: captured.CaptureForm | undefined,
-  reading: Reading,
-  participantId: string,
-): FormChange {
+function formAfter(form: captured.CaptureForm | undefined, reading: Reading, participantId: string): FormChange {
   const status = formStatus(reading);
   if (!form) {
     const write = { participant_id: participantId, status, items: reading.items };

@@ -168,8 +168,7 @@ export class ImportWriter {
       held.some((one) => one.external_id === external_id && one.participant_code !== participant_code);
     const free = await this.freeCodes(missed.filter((row) => row.fields.external_id !== undefined && !isHeld(row)));
     for (const row of missed) {
-      if (isHeld(row) || free.has(row.fields.participant_code))
-        plan.errors.push(externalIdTaken(row));
+      if (isHeld(row) || free.has(row.fields.participant_code)) plan.errors.push(externalIdTaken(row));
       else if (skip_duplicates && mode === 'insert')
         plan.skipped.push({ ...row, reason: 'DUPLICATE_PARTICIPANT_CODE' });
       else

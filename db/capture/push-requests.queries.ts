@@ -93,7 +93,7 @@ export async function requestPushesAgain(tx: Tx, sessionIds: readonly string[]):
   await wake(tx, rows);
 }
 
-/** What is known to be granted by the capture system (again): nothing yet, that it is read, or that it is written to. */
+/** What the capture system grants (again), as far as it is known: nothing yet, reading, or writing. */
 export type GrantedAccess = 'unknown' | 'read' | 'write';
 
 /**

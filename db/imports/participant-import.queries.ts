@@ -2,6 +2,7 @@ import { execute, prepared, query } from '../client/query.js';
 import { carriedTrace } from '../client/trace-context.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
 import { violatedConstraint } from '../client/connection/driver-faults.js';
+import { Site } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
 /** A participant in an imported file; absent fields are null. */
@@ -156,18 +157,14 @@ export async function updateRenamed(
   return left;
 }
 
+/** False, and nothing is written, if one of them has the external id of somebody else. */
 async function areUpdated(tx: Tx, participants: readonly (ImportedParticipant & { id: string })[]): Promise<boolean> {
-  await execute(tx, 'savepoint renaming');
   try {
-    await updateImported(tx, participants);
+    await tx.transaction((savepoint) => updateImported(savepoint as Tx, participants));
     return true;
   } catch (fault) {
     if (violatedConstraint(fault) !== 'participants_external') throw fault;
-    await execute(tx, 'rollback to savepoint renaming');
     return false;
-  } finally {
-    // After another fault the transaction takes nothing more, and is over.
-    await execute(tx, 'release savepoint renaming').catch(() => undefined);
   }
 }
 
@@ -209,8 +206,7 @@ export async function addSites(
   studyId: string,
   codes: readonly string[],
 ): Promise<{ id: string; site_code: string; added: boolean }[]> {
-  type Site = { id: string; site_code: string };
-  const made = await query<Site>(
+  const made = await query<{ id: string; site_code: string }>(
     tx,
     `insert into sites (study_id, site_code) select $1, c from unnest($2::text[]) c on conflict do nothing
       returning id, site_code`,
@@ -219,14 +215,10 @@ export async function addSites(
   const own = new Set(made.map(({ site_code }) => site_code));
   const others = codes.filter((one) => !own.has(one));
   // A statement of its own: the insert waited for a request that made a site, and does not see it itself.
-  const there =
-    others.length === 0
-      ? []
-      : await query<Site>(
-          tx,
-          'select id, site_code from sites where study_id = $1 and site_code = any($2::text[])',
-          [studyId, others],
-        );
+  const there = await Site.query(tx)
+    .where({ study_id: studyId })
+    .whereIn('site_code', others)
+    .select('id', 'site_code');
   return [...made.map((site) => ({ ...site, added: true })), ...there.map((site) => ({ ...site, added: false }))];
 }
 

@@ -48,8 +48,7 @@ describe('another date in the capture system, of a form that is signed here', fu
 
   it('is named where the anchor is not final yet, and nothing moves', async () => {
     const study = await signed({ study: { consent_mode: 'econsent' } }, false);
-    const codes = async (events: number) =>
-      (await study.settled(events))[events - 1]!.warnings.map(({ code }) => code);
+    const codes = async (events: number) => (await study.settled(events))[events - 1]!.warnings.map(({ code }) => code);
     await study.enroll('s', { enrolled: '2026-01-20' });
     expect(await codes(2)).to.deep.equal(['FORM_FROZEN']);
     expect((await study.participants())[0]!.enrollment_date).to.equal('2026-01-15');

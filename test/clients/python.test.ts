@@ -4,7 +4,7 @@ import { pythonOf } from '../support/python.js';
 import { TEN_STEPS, built, contractIn, input, output, sizeOf } from './stage.js';
 
 describe('A client in Python, generated from the contract by openapi-python-client', function () {
-  this.timeout(300_000);
+  this.timeout(600_000);
 
   it('passes mypy, can be imported whole, and goes through the ten steps', async function () {
     const python = await pythonOf('test/clients/python', 'clients-python');

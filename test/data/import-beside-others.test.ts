@@ -33,9 +33,9 @@ describe('An import beside what others do', () => {
     );
   const everyone = async () =>
     new Map(
-      (
-        await http.expect<{ items: Loose[] }>(200, 'GET', `/api/studies/${study.id}/participants?limit=500`)
-      ).items.map((one) => [one.participant_code, one]),
+      (await http.expect<{ items: Loose[] }>(200, 'GET', `/api/studies/${study.id}/participants?limit=500`)).items.map(
+        (one) => [one.participant_code, one],
+      ),
     );
 
   it('puts participants to a missing site that another request makes at the same moment', async () => {
@@ -58,7 +58,9 @@ describe('An import beside what others do', () => {
 
   it('names the row whose new external_id is that of a participant whom its sender does not see', async () => {
     const [own, far] = await Promise.all(
-      ['OWN', 'FAR'].map((site_code) => http.expect<Loose>(201, 'POST', `/api/studies/${study.id}/sites`, { site_code })),
+      ['OWN', 'FAR'].map((site_code) =>
+        http.expect<Loose>(201, 'POST', `/api/studies/${study.id}/sites`, { site_code }),
+      ),
     );
     await newParticipant(http, study.id as string, { participant_code: 'F-1', external_id: 'R-1', site_id: far!.id });
     for (const participant_code of ['P-1', 'P-2'])
@@ -67,7 +69,8 @@ describe('An import beside what others do', () => {
       study_ids: [study.id as string],
       site_ids: [own!.id as string],
     });
-    const text = 'participant_code,external_id,preferred_language,site_code\nP-1,R-1,de,\nP-2,R-2,fr,\nP-3,R-3,en,OWN\n';
+    const text =
+      'participant_code,external_id,preferred_language,site_code\nP-1,R-1,de,\nP-2,R-2,fr,\nP-3,R-3,en,OWN\n';
     for (const query of ['?mode=upsert&dry_run=true', '?mode=upsert']) {
       const { status, body } = await sendFile(coordinator, study.id as string, text, query);
       expect(status, JSON.stringify(body)).to.equal(200);

@@ -249,8 +249,7 @@ export const de: typeof en = {
     INSTRUMENT_NOT_EXPORTED: 'Geben Sie dem Konto des Tokens das Recht, das Aufnahmeformular zu exportieren.',
     VALUE_NOT_TAKEN: 'Berichtigen Sie den Wert im Datenerfassungssystem.',
     DATE_NOT_TAKEN: 'Berichtigen Sie das Datum im Datenerfassungssystem.',
-    FORM_FROZEN:
-      'Berichtigen Sie den Wert im Datenerfassungssystem, oder beantragen Sie eine Änderung des Datums.',
+    FORM_FROZEN: 'Berichtigen Sie den Wert im Datenerfassungssystem, oder beantragen Sie eine Änderung des Datums.',
     SITE_CLOSED: 'Gehört der Datensatz dorthin, setzen Sie den Standort auf aktiv und starten Sie einen Abgleich.',
     STUDY_CLOSED:
       'Soll der Datensatz aufgenommen werden, setzen Sie die Studie auf aktiv und starten Sie einen Abgleich.',
