@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Answer, Loose } from '../support/http.js';
 import { Http } from '../support/http.js';
 import { enterPortal } from '../support/portal.js';
-import { Site, instant, trials } from './stage.js';
+import { HOUR, Site, instant, trials } from './stage.js';
 import type { BulkView } from './stage.js';
 
 const good = { task_summaries: { flanker: { accuracy: 1 } }, raw_trials: trials('flanker', 3) };
@@ -130,6 +130,12 @@ describe('Bad input', () => {
       ['session', { id: 'half' }, 'INVALID_ITEM', /studyId|status|startedAt|participantId/],
       ['session', site.item('status', { status: 'done' }), 'INVALID_ITEM', /status/],
       ['session', site.item('start', { startedAt: 'yesterday' }), 'INVALID_ITEM', /startedAt/],
+      [
+        'session',
+        site.item('ahead', { status: 'active', startedAt: instant(25 * HOUR), completedAt: null }),
+        'START_IN_FUTURE',
+        /startedAt/,
+      ],
       ['session', site.item('battery', { batteryId: battery.id }), 'UNKNOWN_BATTERY', /battery/],
       ['session', site.item('person', { participantId: foreign.participant.id }), 'UNKNOWN_PARTICIPANT', /participant/],
       ['session', site.item('study', { studyId: foreign.study.id }), 'UNKNOWN_PARTICIPANT', /participant/],

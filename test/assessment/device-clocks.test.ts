@@ -146,7 +146,8 @@ describe('Clocks of devices', () => {
       const visit = await site.visit({}, [-3, 3]);
       const item = site.item('s', { visitId: visit.id, startedAt, completedAt });
       const since = Date.now();
-      const { results } = await bulk(item);
+      // Of a clock that was never set nothing has to be known.
+      const { results } = await bulk(item, Date.parse(startedAt) > since ? { 'X-Device-Time': completedAt } : {});
       expect(
         results.map(({ status }) => status),
         JSON.stringify(results),
@@ -165,12 +166,22 @@ describe('Clocks of devices', () => {
   }
 
   it('a clock that is set right during a session: the visit is done at its end', async () => {
-    for (const startedAt of ['2199-01-01T00:00:00Z', '1970-01-01T00:00:00Z']) {
-      const [visit, completedAt] = [await site.visit({}, [-3, 3]), instant(-HOUR)];
-      const { results } = await bulk(site.item(startedAt, { visitId: visit.id, startedAt, completedAt }));
-      expect(results[0]!.status).to.equal('created');
-      expect((await site.seeVisit(visit.id)).completed_at).to.equal(completedAt);
-    }
+    const [visit, completedAt] = [await site.visit({}, [-3, 3]), instant(-HOUR)];
+    const { results } = await bulk(
+      site.item('s', { visitId: visit.id, startedAt: '1970-01-01T00:00:00Z', completedAt }),
+    );
+    expect(results[0]!.status).to.equal('created');
+    expect((await site.seeVisit(visit.id)).completed_at).to.equal(completedAt);
+  });
+
+  it('a start more than 24 hours ahead of the clock that the device tells is rejected, and taken once it tells', async () => {
+    const item = site.item('s', { startedAt: instant(49 * HOUR), completedAt: instant(50 * HOUR) });
+    const codesOf = async (headers: Record<string, string>) =>
+      (await bulk(item, headers)).results.map(({ code, status }) => code ?? status);
+    for (const headers of [{}, { 'X-Device-Time': instant(0) }, { 'X-Device-Time': instant(-30 * DAY_MS) }] as const)
+      expect(await codesOf(headers as Record<string, string>)).to.deep.equal(['START_IN_FUTURE', 'UNKNOWN_SESSION']);
+    expect(await codesOf({ 'X-Device-Time': instant(50 * HOUR) })).to.deep.equal(['created', 'created']);
+    expect(await codesOf({})).to.deep.equal(['duplicate', 'duplicate']);
   });
 
   it('a session of a past visit is done then, although its participant was entered years afterwards', async () => {
@@ -186,7 +197,7 @@ describe('Clocks of devices', () => {
 
   it('an unfinished session of a clock that is ahead expires', async () => {
     const ahead = { status: 'active', startedAt: '2199-01-01T00:00:00Z', completedAt: null };
-    const { results } = await site.bulk({ sessions: [site.item('s', ahead)] });
+    const { results } = await bulk(site.item('s', ahead), { 'X-Device-Time': '2199-01-01T00:10:00Z' });
     const { expires_at } = await site.see(results[0]!.server_id!);
     expect(Date.parse(expires_at as string)).to.be.within(Date.now(), Date.now() + 3 * DAY_MS);
   });

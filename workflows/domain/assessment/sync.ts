@@ -1,4 +1,4 @@
-import { countedEnd, enteredFor, settingFlags, timeFlags } from './times.js';
+import { countedEnd, enteredFor, settingFlags, startsInFuture, timeFlags } from './times.js';
 import { visitOf, visitWarnings } from './sync-visits.js';
 import type { SyncVisit, VisitWarning } from './sync-visits.js';
 import type { DeviceSetting, SessionRemark } from './times.js';
@@ -146,6 +146,8 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
   const named = own ? undefined : state.serverSessions.get(input.local_id.toLowerCase());
   const server = named?.participant_id === participant.id ? named : undefined;
   const known = own ?? server;
+  if (!server && own?.started_ms !== input.started_ms && startsInFuture(input, now))
+    return rejected('START_IN_FUTURE', 'startedAt lies more than 24 hours ahead: X-Device-Time may explain it');
   if (own && !goesOn(input, own)) return again(input, own);
   if (server && !endsServers(input, server)) return againServers(input, server);
   const session = server
@@ -224,7 +226,7 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
   };
 }
 
-/** Times that no clock can have shown are no reason to refuse results: they are flagged. */
+/** Other times that no clock can have shown are no reason to refuse results: they are flagged. */
 function badTimes(session: OfflineSession): SyncDecision | undefined {
   if (session.status === 'completed' && session.completed_at === null)
     return rejected('COMPLETED_AT_REQUIRED', 'completedAt is required for a completed session');
@@ -242,7 +244,6 @@ const startedSo = (session: OfflineSession, known: KnownSession): boolean =>
   (known.started_ms === session.started_ms && session.sparser_start_hashes().includes(known.start_hash ?? ''));
 
 const NAMED_LATER = ['visitId', 'batteryId', 'batteryVersion'] as const;
-
 /** Whether an item is an earlier state of a known session, of which it may name less. */
 function isEarlierState(session: OfflineSession, known: KnownSession): boolean {
   if (session.status !== 'active') return false;

@@ -69,6 +69,13 @@ export function countedEnd(
 }
 
 /**
+ * Whether a session starts later than its device's clock can have shown.
+ * @param session `ahead_ms`: by how much the device says that its clock is ahead
+ */
+export const startsInFuture = (session: { started_ms: number; ahead_ms?: number }, now: number): boolean =>
+  session.started_ms - (session.ahead_ms ?? 0) > now + MAX_AHEAD_MS;
+
+/**
  * The start by whose date the visit of a session is found that names none; null: nothing tells the date. A start that
  * lies ahead when it arrives was shown by a clock that is ahead: it must not complete a visit that is yet to come.
  * @param ahead by how much the device's clock is ahead; 0: it does not say
