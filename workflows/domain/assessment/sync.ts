@@ -146,7 +146,7 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
   const named = own ? undefined : state.serverSessions.get(input.local_id.toLowerCase());
   const server = named?.participant_id === participant.id ? named : undefined;
   const known = own ?? server;
-  if (!server && own?.started_ms !== input.started_ms && startsInFuture(input, now))
+  if (!known && startsInFuture(input, now))
     return rejected('START_IN_FUTURE', 'startedAt lies more than 24 hours ahead: X-Device-Time may explain it');
   if (own && !goesOn(input, own)) return again(input, own);
   if (server && !endsServers(input, server)) return againServers(input, server);
