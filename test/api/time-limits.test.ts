@@ -210,13 +210,22 @@ describe('What bounds a request’s time', function suite() {
     const { pids } = await service();
     process.kill(pids.worker!, 'SIGSTOP');
     try {
-      const began = performance.now();
-      const answer = await http.post(`/api/studies/${study.id}/participants/${id}/anchor-date`, {
-        enrollment_date: '2026-01-05',
-      });
+      const { answer, seconds } = await until(
+        async () => {
+          const began = performance.now();
+          const reply = await http.post(`/api/studies/${study.id}/participants/${id}/anchor-date`, {
+            enrollment_date: '2026-01-05',
+          });
+          // On a busy machine a probe of the Temporal server may be late; then it is what is said to be away.
+          return reply.body.code === 'TEMPORAL_UNAVAILABLE'
+            ? undefined
+            : { answer: reply, seconds: (performance.now() - began) / 1000 };
+        },
+        { what: 'an answer on the worker' },
+      );
       expect([answer.status, answer.body.code], answer.text).to.deep.equal([503, 'WORKER_UNAVAILABLE']);
       expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 60);
-      expect((performance.now() - began) / 1000).to.be.within(WAIT * 0.9, WAIT + 10);
+      expect(seconds).to.be.within(WAIT * 0.9, WAIT + 10);
     } finally {
       process.kill(pids.worker!, 'SIGCONT');
     }

@@ -8,8 +8,8 @@ describe('A resolved sync conflict and the visit of its session', () => {
   beforeEach(async () => {
     site = await Site.open();
   });
-  const session = (item: Record<string, unknown>) =>
-    site.http.expect<ItemView>(200, 'POST', '/api/sync/sessions', item);
+  const session = (item: Record<string, unknown>, headers: Record<string, string> = {}) =>
+    site.http.expect<ItemView>(200, 'POST', '/api/sync/sessions', item, { headers });
   const resolve = async (keep: string): Promise<Answer<Loose>> => {
     const {
       items: [conflict],
@@ -130,7 +130,9 @@ describe('A resolved sync conflict and the visit of its session', () => {
 
       const taken = await site.visit({}, [-2, 0]);
       await session(site.item('first', { visitId: taken.id }));
-      const late = await session(site.item('late', { visitId: taken.id, ...times }));
+      const late = await session(site.item('late', { visitId: taken.id, ...times }), {
+        'X-Device-Time': times.completedAt,
+      });
       expect(late.conflict_type).to.equal('visit_already_completed');
       await resolve('local');
       expect(await site.seeVisit(taken.id)).to.include({ session_id: late.server_id });
