@@ -1,3 +1,4 @@
+import { violatedConstraint } from '../../db/client/connection/driver-faults.js';
 import * as captured from '../../db/capture/captured-participants.queries.js';
 import type {
   CapturedColumns,
@@ -351,8 +352,7 @@ async function unlessTaken(write: () => Promise<void>): Promise<void> {
     await write();
   } catch (fault) {
     // The transaction is lost; the next attempt finds the code's owner.
-    if ((fault as { constraint?: unknown }).constraint === 'participants_study_id_participant_code_key')
-      throw recordBusy(200);
+    if (violatedConstraint(fault) === 'participants_study_id_participant_code_key') throw recordBusy(200);
     throw fault;
   }
 }

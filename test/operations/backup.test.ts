@@ -65,7 +65,7 @@ describe('Back-up and restore to a moment', function suite() {
       study.id,
     ]);
     await stage.admin.expect(201, 'POST', '/api/audit/checkpoints');
-    // Its records are of before the moment; what signs them comes after it.
+    // Its records are older than the restored state; they are signed only afterwards.
     const quiet = await stage.study(WITHOUT_ELIGIBILITY);
     const [{ moment }] = (await stage.sql<{ moment: string }>(
       `select to_char((clock_timestamp() + interval '1 millisecond') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as moment`,

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
+import type { Transform } from 'node:stream';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { captureUrlFault } from '../../../workflows/domain/capture/addresses.js';
@@ -93,7 +94,7 @@ export function postForm(target: string, form: URLSearchParams, options: PostOpt
   });
 }
 
-const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
+const DECODERS: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
   deflate: createInflate,
@@ -106,8 +107,7 @@ function contentOf(response: IncomingMessage): AsyncIterable<Buffer> {
   const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]!() : undefined;
   if (!decoder) return response;
   // The reader gets the fault.
-  pipeline(response, decoder, () => undefined);
-  return decoder as unknown as AsyncIterable<Buffer>;
+  return pipeline(response, decoder, () => undefined);
 }
 
 async function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer> {

@@ -284,7 +284,7 @@ async function visitBeside(tx: Tx, local: LocalSession, { detected_at }: Conflic
     return (await isVisitOf(tx, local.visitId, local.participantId)) ? plannedNow(tx, local.visitId) : null;
   const [person] = await syncParticipants(tx, [participantRef(local.studyId, local.participantId)], false);
   if (!person) return null;
-  const started = datedStart(Date.parse(local.startedAt), { now: Date.parse(detected_at), ahead: 0 });
+  const started = datedStart({ started_ms: Date.parse(local.startedAt) }, Date.parse(detected_at));
   const local_date = started === null ? '' : dateAt(started, local.timezone ?? person.zone);
   const visit = visitOf({ visit_id: null, local_date }, await syncVisits(tx, [person.id], false));
   return visit === 'unknown' ? null : (visit?.id ?? null);

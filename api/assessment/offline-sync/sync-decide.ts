@@ -168,7 +168,7 @@ function offlineSession(
   clock: { now: number; ahead: number },
 ): OfflineSession {
   const started = Date.parse(input.startedAt);
-  const dated = datedStart(started, clock);
+  const dated = datedStart({ started_ms: started, ahead_ms: clock.ahead }, clock.now);
   const completed = input.completedAt ? Date.parse(input.completedAt) : null;
   const timezone = input.timezone ?? null;
   const visit_id = input.visitId?.toLowerCase() ?? null;

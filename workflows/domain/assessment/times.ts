@@ -68,22 +68,24 @@ export function countedEnd(
   return completed_ms !== null && completed_ms >= started_ms && possible(completed_ms) ? completed_ms : started_ms;
 }
 
-/**
- * Whether a session starts later than its device's clock can have shown.
- * @param session `ahead_ms`: by how much the device says that its clock is ahead
- */
-export const startsInFuture = (session: { started_ms: number; ahead_ms?: number }, now: number): boolean =>
-  session.started_ms - (session.ahead_ms ?? 0) > now + MAX_AHEAD_MS;
+/** A session's start, and by how much its device says that its clock is ahead; both in milliseconds. */
+export interface DeviceStart {
+  started_ms: number;
+  ahead_ms?: number;
+}
+
+/** Whether a session starts later than its device's clock can have shown. */
+export const startsInFuture = ({ started_ms, ahead_ms = 0 }: DeviceStart, now: number): boolean =>
+  started_ms - ahead_ms > now + MAX_AHEAD_MS;
 
 /**
  * The start by whose date the visit of a session is found that names none; null: nothing tells the date. A start that
  * lies ahead when it arrives was shown by a clock that is ahead: it must not complete a visit that is yet to come.
- * @param ahead by how much the device's clock is ahead; 0: it does not say
  */
-export function datedStart(startedMs: number, { now, ahead }: { now: number; ahead: number }): number | null {
-  if (startedMs <= now + AHEAD_MS) return startedMs;
-  const counted = startedMs - ahead;
-  return counted <= now + MAX_AHEAD_MS ? counted : null;
+export function datedStart(start: DeviceStart, now: number): number | null {
+  const { started_ms, ahead_ms = 0 } = start;
+  if (started_ms <= now + AHEAD_MS) return started_ms;
+  return startsInFuture(start, now) ? null : started_ms - ahead_ms;
 }
 
 /**
