@@ -138,7 +138,7 @@ try {
       if (wanted('P2')) tell(await listingFigures(stage, rounds));
       if (wanted('P3')) tell(await triggerFigures(stage, rounds));
       if (wanted('P3_PROCESSED')) tell(await processingFigures(stage));
-      if (wanted('SYNC')) tell(await syncFigures(stage));
+      if (wanted('SYNC')) tell(await syncFigures(stage, rounds));
       if (wanted('COMPILE')) tell(await compileFigures(stage, rounds));
       if (wanted('SUBMIT_MEMORY')) tell(await submissionMemory(stage));
       if (wanted('SUBMIT')) tell(await submissionFigures(stage, rounds));
