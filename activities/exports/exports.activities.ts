@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { PassThrough, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Context, log } from '@temporalio/activity';
@@ -11,7 +12,7 @@ import { TooManyRows } from '../../db/exports/sheet.js';
 import { countRows } from '../../db/exports/statement.js';
 import type { ExportRequest } from '../../db/exports/statement.js';
 import { TooManyColumns } from '../../db/exports/wide.js';
-import { exportFormats, writeExport } from '../../db/exports/write.js';
+import { writeExport } from '../../db/exports/write.js';
 import {
   beginExport,
   completeExport,
@@ -30,47 +31,74 @@ import type { Database } from '../../db/client/database.js';
 import { faultCode } from '../../db/client/connection/driver-faults.js';
 
 const NOTE_MS = 1_000;
+/** A sign of life while the database has nothing to send yet: without one for a minute another attempt begins. */
+const ALIVE_MS = 10_000;
 const refused = (message: string) => ApplicationFailure.create({ type: 'ExportRefused', nonRetryable: true, message });
 
-/** The activities of a background export; a retry starts writing over. */
+/**
+ * The activities of a background export; a retry starts writing over. An attempt that was given up may go on: each
+ * writes a file of its own, and the one that completes the export puts its file in place.
+ */
 export function createExportActivities({ database, settings }: { database: Database; settings: Settings }) {
+  const folder = exportsFolder(settings.DATA_DIR);
   return {
     /** Writes the file under its requester's current rights. @returns for how many milliseconds it is kept */
     async writeExportFile({ export_id, study_id }: StudyExportStart): Promise<number> {
       const context = Context.current();
       const kept = settings.EXPORT_RETENTION_HOURS * 3_600_000;
+      const left = async () => leftOf(await readInScope(database, study_id, (tx) => exportById(tx, export_id)));
       const order = await withStudyScope(database, study_id, ({ tx }) => beginExport(tx, export_id));
       // Written earlier, by a lost run: its remaining lifetime.
-      if (!order) return leftOf(await readInScope(database, study_id, (tx) => exportById(tx, export_id)));
-      await mkdir(exportsFolder(settings.DATA_DIR), { recursive: true, mode: 0o700 });
-      const file = exportFile(settings.DATA_DIR, export_id, order.format);
+      if (!order) return left();
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const draft = join(folder, `${export_id}.${randomUUID()}${DRAFT}`);
+      const alive = setInterval(() => {
+        context.heartbeat();
+      }, ALIVE_MS);
       try {
-        const written = await write(database, order, `${file}.part`, context);
-        await rename(`${file}.part`, file);
-        const taken = await withStudyScope(database, study_id, ({ tx }) =>
-          completeExport(tx, export_id, { ...written, hours: settings.EXPORT_RETENTION_HOURS }),
-        );
-        // It was cancelled meanwhile: its file may contain removed data.
-        if (!taken) await rm(file, { force: true });
-        return taken ? kept : 0;
+        const written = await write(database, order, draft, context);
+        const taken = await withStudyScope(database, study_id, async ({ tx }) => {
+          const hours = settings.EXPORT_RETENTION_HOURS;
+          if (!(await completeExport(tx, export_id, { ...written, hours }))) return false;
+          // Before the commit: whoever sees the export as completed finds its file.
+          await rename(draft, exportFile(settings.DATA_DIR, export_id, order.format));
+          return true;
+        });
+        // Another attempt has completed it; or it was cancelled meanwhile, and its file may contain removed data.
+        return taken ? kept : await left();
       } catch (fault) {
-        await rm(`${file}.part`, { force: true });
         throw asFailure(fault, context.cancellationSignal.aborted);
+      } finally {
+        clearInterval(alive);
+        await rm(draft, { force: true });
       }
     },
 
+    /** What was written of it goes too. */
     async failExport({ export_id, study_id }: StudyExportStart, reason: string): Promise<void> {
       await withStudyScope(database, study_id, ({ tx }) => failExport(tx, export_id, reason));
+      const found = await readInScope(database, study_id, (tx) => exportById(tx, export_id));
+      await removeFiles(folder, export_id, found?.status === 'completed' ? isDraft : () => true);
     },
 
     /** The record stays, marked as expired; it has gone with a study that was deleted meanwhile. */
     async removeExportFile({ export_id, study_id }: StudyExportStart): Promise<void> {
       const found = await readInScope(database, study_id, (tx) => exportById(tx, export_id));
       if (found) await withStudyScope(database, study_id, ({ tx }) => expireExport(tx, export_id));
-      for (const format of found ? [found.format] : exportFormats)
-        await rm(exportFile(settings.DATA_DIR, export_id, format), { force: true });
+      await removeFiles(folder, export_id, () => true);
     },
   };
+}
+
+/** The end of the name of a file that is being written. */
+const DRAFT = '.part';
+const isDraft = (name: string): boolean => name.endsWith(DRAFT);
+
+/** Removes files of an export, also those that attempts of a killed worker have left. */
+async function removeFiles(folder: string, id: string, which: (name: string) => boolean): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(folder))
+    if (name.startsWith(`${id}.`) && which(name)) await rm(join(folder, name), { force: true });
 }
 export type ExportActivities = ReturnType<typeof createExportActivities>;
 

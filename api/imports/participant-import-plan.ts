@@ -118,7 +118,7 @@ const siteClosed: RowFault = {
 };
 
 /** What is not kept any more of a known participant; PATCH refuses it as well. */
-const erasedFaults = (fields: RowFields, { erased }: KnownParticipant): RowFault[] =>
+export const erasedFaults = (fields: RowFields, { erased }: KnownParticipant): RowFault[] =>
   IDENTITY.filter((field) => erased && fields[field] !== undefined).map((field) => ({
     field,
     code: 'ERASED',
@@ -240,7 +240,7 @@ class Portion {
 }
 
 /** The fields whose value in the file differs from the stored one; an empty cell keeps the stored value. */
-function changesOf({ fields, siteId }: PlannedRow, known: KnownParticipant): string[] {
+export function changesOf({ fields, siteId }: PlannedRow, known: KnownParticipant): string[] {
   const { site_code, ...own } = fields;
   const changes = Object.entries(own)
     .filter(([field, value]) => value !== known[field as keyof typeof own])

@@ -2,6 +2,7 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import {
   addSites,
   externalIdsHeld,
+  holdersOfCodes,
   insertImported,
   rehearse,
   updateImported,
@@ -10,6 +11,7 @@ import {
 import type { ImportedParticipant } from '../../db/imports/participant-import.queries.js';
 import { readForOthers } from '../../db/capture/datacapture-records.queries.js';
 import { auditActor, beforeAndAfter } from '../http/audit-actor.js';
+import { changesOf, erasedFaults } from './participant-import-plan.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
 import { ANCHOR_RELEVANT_FIELDS, announceSourcesChanged } from '../participants/participants.service.js';
 import type { RequestScope } from '../http/state.js';
@@ -150,14 +152,35 @@ export class ImportWriter {
     return new Set(found.keys());
   }
 
+  /** Rows whose participant another request has just enrolled change that one. @returns the others */
+  private async changeInstead(plan: ImportPlan, rows: readonly PlannedRow[]): Promise<PlannedRow[]> {
+    const codes = rows.map(({ fields }) => fields.participant_code);
+    const holders = new Map(
+      (await holdersOfCodes(this.change.tx, this.studyId, codes)).map((known) => [known.participant_code, known]),
+    );
+    for (const row of rows) {
+      const known = holders.get(row.fields.participant_code);
+      if (!known) continue;
+      const siteId = this.values(row).site_id ?? undefined;
+      const changes = changesOf({ ...row, siteId }, known);
+      const [fault] = erasedFaults(row.fields, known);
+      if (fault) plan.errors.push({ row: row.row, ...fault });
+      else if (changes.length > 0) plan.changed.push({ ...row, siteId, known, changes });
+      else plan.skipped.push({ ...row, reason: 'UNCHANGED' });
+    }
+    plan.changed.sort((a, b) => a.row - b.row);
+    return rows.filter(({ fields }) => !holders.has(fields.participant_code));
+  }
+
   /**
    * Rows that were not inserted: their code or external id was taken meanwhile, or belongs to a participant at a site
    * without access.
    */
   private async settle(plan: ImportPlan, ids: Map<string, string>): Promise<void> {
     if (ids.size === plan.fresh.length) return;
-    const missed = plan.fresh.filter(({ fields }) => !ids.has(fields.participant_code));
+    const lost = plan.fresh.filter(({ fields }) => !ids.has(fields.participant_code));
     plan.fresh = plan.fresh.filter(({ fields }) => ids.has(fields.participant_code));
+    const missed = this.rules.mode === 'upsert' ? await this.changeInstead(plan, lost) : lost;
     const held = await externalIdsHeld(
       this.change.tx,
       this.studyId,

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { withKeepAlive } from '../../db/client/connection/keep-alive.js';
 import { completeImport, importById, importedBefore } from '../../db/imports/imports.queries.js';
-import { rehearse } from '../../db/imports/participant-import.queries.js';
+import { lockImports, rehearse } from '../../db/imports/participant-import.queries.js';
 import { DateCodes } from './files/date-codes.js';
 import { FailedRows } from './files/failed-rows.js';
 import { readCsv } from './files/csv.js';
@@ -70,6 +70,7 @@ export async function importParticipants(
   const dateCodes = new DateCodes();
   const failed = options.answer === 'failed_rows' ? new FailedRows(outline.headerCells) : undefined;
   const work = async () => {
+    await lockImports(tx, studyId);
     const planner = await ImportPlanner.of(tx, studyId, options);
     const writer = new ImportWriter(change, studyId, options);
     let done = 0;

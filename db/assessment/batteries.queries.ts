@@ -1,5 +1,6 @@
 import { raw } from 'objection';
 import { Battery, BatteryModule, BatteryVersion } from '../models/assessment.js';
+import { lockByName } from '../client/advisory-lock.js';
 import type { Statement } from '../client/one-trip.js';
 import { execute, prepared, query } from '../client/query.js';
 import { page } from '../client/paging.js';
@@ -95,8 +96,12 @@ export async function batteryById(tx: Tx, id: number, lock = false): Promise<Bat
   return shown(tx).findById(id).castTo<BatteryRecord | undefined>();
 }
 
-/** By its code, locked until the commit. */
+/**
+ * By its code, locked until the commit. So is a code that none has yet: of two requests that make it, the second finds
+ * what the first has made.
+ */
 export async function batteryByCode(tx: Tx, studyId: string, code: string): Promise<BatteryRecord | undefined> {
+  await lockByName(tx, `battery-code ${studyId} ${code}`);
   await Battery.query(tx).findOne({ study_id: studyId, code }).forUpdate().select('id');
   return shown(tx).findOne({ 'b.study_id': studyId, 'b.code': code }).castTo<BatteryRecord | undefined>();
 }

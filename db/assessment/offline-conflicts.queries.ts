@@ -122,6 +122,17 @@ export async function conflictHead(
   return found.first(tx.raw(headFor(reader))) as Promise<ConflictHead | undefined>;
 }
 
+/** Whether another session had completed a session's visit. */
+export async function metCompletedVisit(
+  tx: Tx,
+  { id, participant_id }: { id: string; participant_id: string },
+): Promise<boolean> {
+  const met = await SyncConflict.query(tx)
+    .findOne({ participant_id, session_id: id, conflict_type: 'visit_already_completed' })
+    .select('id');
+  return met !== undefined;
+}
+
 /** The effect of a resolution on the server's data: replaced, or added to; null: unchanged. */
 export type ServerSide = { replaced: Record<string, unknown> } | { added: Record<string, unknown> } | null;
 

@@ -357,7 +357,7 @@ export interface NewConflict {
 }
 /**
  * Stores refused items. The same item again is the same conflict; responses of a refused session are stored with it,
- * also later ones.
+ * also later ones. A conflict that was resolved without these is open again.
  */
 export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Promise<void> {
   if (rows.length === 0) return;
@@ -374,7 +374,8 @@ export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Pro
      on conflict (study_id, kind, conflict_type, local_id, content_hash) do update
        set local_content = k.local_content || jsonb_build_object('responses',
        coalesce(k.local_content->'responses', '[]') || (select jsonb_agg(r)
-         from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT}))
+         from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})),
+         status = 'open', keep = null, reason = null, resolved_by_id = null, resolved_at = null
      where exists (select from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})`,
     [
       JSON.stringify(rows.map(({ local_content: _, ...row }) => row)),

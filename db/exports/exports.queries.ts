@@ -56,14 +56,14 @@ export async function noteExportProgress(tx: Tx, id: string, progress: number, r
   await ExportJob.query(tx).findById(id).where({ status: 'running' }).patch({ progress, rows });
 }
 
-/** @returns whether its file is available: it may have been cancelled meanwhile */
+/** @returns whether this completed it: another attempt may have, or it was cancelled meanwhile */
 export async function completeExport(
   tx: Tx,
   id: string,
   file: { rows: number; size: number; sha256: string; hours: number },
 ): Promise<boolean> {
   const { hours, ...written } = file;
-  await ExportJob.query(tx)
+  const completed = await ExportJob.query(tx)
     .findById(id)
     .where({ status: 'running' })
     .patch({
@@ -73,7 +73,7 @@ export async function completeExport(
       completed_at: raw('clock_timestamp()'),
       expires_at: raw(`clock_timestamp() + ? * interval '1 hour'`, [hours]),
     });
-  return (await exportById(tx, id))?.status === 'completed';
+  return completed > 0;
 }
 
 export async function failExport(tx: Tx, id: string, error: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { lockByName } from '../client/advisory-lock.js';
 import { execute, prepared, query } from '../client/query.js';
 import { carriedTrace } from '../client/trace-context.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
@@ -108,6 +109,11 @@ export async function knownParticipants(
   return query<KnownParticipant>(tx, KNOWN, [studyId, since, [...codes], [...externalIds]]);
 }
 
+/** The study's participants with one of the codes, whenever created. */
+export async function holdersOfCodes(tx: Tx, studyId: string, codes: readonly string[]): Promise<KnownParticipant[]> {
+  return knownParticipants(tx, studyId, 'infinity', codes, []);
+}
+
 /** The study's participants with one of the external ids, whenever created. */
 export async function externalIdsHeld(
   tx: Tx,
@@ -126,7 +132,7 @@ const CHANGED = FIELDS.filter((field) => field !== 'participant_code');
 
 /**
  * Gives existing participants the fields of their rows; null leaves what is stored, also what another request has just
- * changed. Planned each time as well.
+ * changed. Locked in the order of their ids, as others do. Planned each time as well.
  */
 export async function updateImported(
   tx: Tx,
@@ -135,9 +141,10 @@ export async function updateImported(
   if (participants.length === 0) return;
   await execute(
     tx,
-    `update participants p set ${CHANGED.map((field) => `${field} = coalesce(g.${field}, p.${field})`).join(', ')}
-     from unnest($1::uuid[], ${CHANGED.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id,
-       ${CHANGED.join(', ')}) where p.id = g.id`,
+    `with held as materialized (select id from participants where id = any($1::uuid[]) order by id for no key update)
+     update participants p set ${CHANGED.map((field) => `${field} = coalesce(g.${field}, p.${field})`).join(', ')}
+     from held, unnest($1::uuid[], ${CHANGED.map((field, i) => `$${i + 2}::${TYPES[field]}[]`).join(', ')}) as g(id,
+       ${CHANGED.join(', ')}) where p.id = held.id and p.id = g.id`,
     (['id', ...CHANGED] as const).map((field) => participants.map((one) => one[field])),
   );
 }
@@ -167,6 +174,12 @@ async function areUpdated(tx: Tx, participants: readonly (ImportedParticipant & 
     return false;
   }
 }
+
+/**
+ * Imports of a study run one after another: two files with the same participants in another order would wait for each
+ * other in a circle.
+ */
+export const lockImports = (tx: Tx, studyId: string): Promise<void> => lockByName(tx, `participant-import ${studyId}`);
 
 export interface ImportSite {
   id: string;

@@ -1,3 +1,4 @@
+import { lockByName } from '../client/advisory-lock.js';
 import { VisitWindow } from '../models/records.js';
 import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
@@ -27,8 +28,12 @@ export async function windowById(tx: Tx, id: string, lock = false): Promise<Visi
   return found.first(tx.raw(COLUMNS)) as Promise<VisitWindow | undefined>;
 }
 
-/** By its code, locked until the commit. */
+/**
+ * By its code, locked until the commit. So is a code that none has yet: of two requests that make it, the second finds
+ * what the first has made.
+ */
 export async function windowByCode(tx: Tx, studyId: string, code: string): Promise<VisitWindow | undefined> {
+  await lockByName(tx, `window-code ${studyId} ${code}`);
   return tx('visit_windows').where({ study_id: studyId, code }).forUpdate().first(tx.raw(COLUMNS)) as Promise<
     VisitWindow | undefined
   >;

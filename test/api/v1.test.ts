@@ -4,6 +4,7 @@ import { startApi } from '../support/api-process.js';
 import { Http, admin, login, goodPassword, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
+import { until } from '../support/until.js';
 
 const SCOPES = [
   'studies:read',
@@ -471,6 +472,43 @@ describe('/api/v1', () => {
         (await put('batteries/CORE', { ...battery, name: 'Core 2', modules: [battery.modules[0]] })).body.action,
       ).to.equal('unchanged');
       expect((await root.expect(200, 'GET', `/api/batteries/${made.body.battery!.id}`)).name).to.equal('Core 2');
+    });
+
+    it('makes a battery or window once, however many requests ask for it at the same moment', async () => {
+      const client = new pg.Client({ connectionString: (await service()).database_url });
+      await client.connect();
+      try {
+        for (const [path, body] of [
+          ['batteries/AT-ONCE', battery],
+          ['visit-windows/AT-ONCE', { name: 'W', target_day: 3 }],
+        ] as const) {
+          await client.query('begin');
+          await client.query(`select set_config('app.studies', '*', true)`);
+          await client.query('select from studies where id = $1 for update', [mine.id]);
+          const answers: ReturnType<typeof put>[] = [];
+          for (let n = 1; n <= 3; n++) {
+            answers.push(put(path, body));
+            await until(
+              async () =>
+                (
+                  await client.query(
+                    'select from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()',
+                  )
+                ).rowCount! >= n,
+              { what: 'each request to wait' },
+            );
+          }
+          await client.query('rollback');
+          const made = (await Promise.all(answers)).map(({ status, body: { action } }) => [status, action]);
+          expect(made.sort(), path).to.deep.equal([
+            [200, 'unchanged'],
+            [200, 'unchanged'],
+            [201, 'created'],
+          ]);
+        }
+      } finally {
+        await client.end();
+      }
     });
 
     it('a dry run says what would change and changes nothing', async () => {

@@ -5,6 +5,7 @@ import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 import { imported, sendFile } from './stage.js';
+import type { ImportAnswer } from './stage.js';
 
 describe('An import beside what others do', () => {
   let http: Http;
@@ -93,5 +94,56 @@ describe('An import beside what others do', () => {
       [study.id],
     );
     expect(rows.map(({ resource_id }) => resource_id)).to.deep.equal([found.get('P-2')?.id]);
+  });
+
+  it('changes who is enrolled by another request at the same moment, where its mode is upsert', async () => {
+    await other.query('begin');
+    await other.query(
+      `with made as (insert into participants (study_id, participant_code, preferred_language)
+         select $1, c, 'en' from unnest(array['P-1', 'P-3']) c returning id)
+       insert into anchor_dates (participant_id, study_id) select id, $1 from made`,
+      [study.id],
+    );
+    const answer = imported(
+      http,
+      study.id,
+      'participant_code,preferred_language\nP-1,de\nP-2,de\nP-3,en\n',
+      '?mode=upsert',
+    );
+    await waitsForOther();
+    await other.query('commit');
+    const { updated_participants, skipped_participants, ...counts } = await answer;
+    expect(counts).to.include({ success: true, imported_count: 1, updated_count: 1, skipped_count: 1 });
+    expect(updated_participants.map(({ row, fields }) => [row, fields])).to.deep.equal([[2, ['preferred_language']]]);
+    expect(skipped_participants.map(({ row, reason }) => [row, reason])).to.deep.equal([[4, 'UNCHANGED']]);
+    const found = await everyone();
+    expect(['P-1', 'P-2', 'P-3'].map((code) => found.get(code)?.preferred_language)).to.deep.equal(['de', 'de', 'en']);
+  });
+
+  it('waits for another import of the study, whatever the order of their rows', async () => {
+    await other.query('begin');
+    await other.query('insert into participants (study_id, participant_code) values ($1, $2)', [study.id, 'M']);
+    const answers: Promise<ImportAnswer>[] = [];
+    for (const codes of [
+      ['A', 'M', 'B'],
+      ['B', 'M', 'A'],
+    ]) {
+      const text = `participant_code,preferred_language\n${codes.map((code) => `${code},de\n`).join('')}`;
+      answers.push(imported(http, study.id, text, '?mode=upsert'));
+      await until(
+        async () =>
+          (
+            await other.query(
+              'select from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()',
+            )
+          ).rowCount! >= answers.length,
+        { what: 'each import to wait' },
+      );
+    }
+    await other.query('rollback');
+    const [first, second] = await Promise.all(answers);
+    expect(first).to.include({ success: true, imported_count: 3 });
+    expect(second).to.include({ success: true, imported_count: 0, updated_count: 0, skipped_count: 3 });
+    expect([...(await everyone()).keys()].sort()).to.deep.equal(['A', 'B', 'M']);
   });
 });

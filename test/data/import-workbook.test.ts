@@ -108,6 +108,15 @@ describe('A workbook that is imported row by row', function () {
         6,
         `<c r="B6"><f>never.calculated()</f></c><c r="C6" s="${ZEROS}"><f>6+1</f><v>7</v></c><c r="D6" t="str" ` +
           `s="${DATE}"><f>A1</f><v>soon</v></c>`,
+      ) +
+      row(
+        7,
+        // 1.1 + 0.1, 0.1 + 0.7 + 2.2, as programs write what they have calculated, and 1.1 as they write it too.
+        cell('B7', '1.2000000000000002') +
+          cell('C7', '3.0000000000000004', `s="${ZEROS}"`) +
+          cell('D7', '1.1000000000000001') +
+          cell('E7', '123456789012345') +
+          cell('F7', '0.000001'),
       );
     const read1900 = await read(await handmade(rows, { 'xl/styles.xml': STYLES }));
     expect(read1900).to.deep.equal([
@@ -116,6 +125,7 @@ describe('A workbook that is imported row by row', function () {
       [4, 'true', 'false', '#DIV/0!', '1000', '-3'],
       [5, '2', 'ax', 'true', '#DIV/0!', '1960-02-29'],
       [6, '#NOT_CALCULATED!', '00007', 'soon', '', ''],
+      [7, '1.2', '00003', '1.1', '123456789012345', '0.000001'],
     ]);
     const read1904 = await read(await handmade(rows, { 'xl/styles.xml': STYLES }, '<workbookPr date1904="1"/>'));
     expect(read1904[1]).to.deep.equal([3, '1964-03-01', '1964-03-01', '1964-03-01', '1960-02-29', '21975']);

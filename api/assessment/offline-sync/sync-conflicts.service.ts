@@ -48,13 +48,14 @@ export async function resolve(
   input: { keep: Keep; reason: string },
 ): Promise<void> {
   const { tx, audit, actor, context } = change;
+  const { participant_id, session_id } = await getConflictOrThrow(tx, studyId, id);
+  // The same lock order as schedules and syncs: anchor, participant, session, conflict, visit.
+  await lockAnchors(tx, [participant_id]);
+  const participant = await lockForShare(tx, participant_id);
+  const session = session_id === null ? undefined : await lockSession(tx, session_id);
   const conflict = await getConflictOrThrow(tx, studyId, id, { lock: true });
   if (conflict.status === 'resolved')
     throw problem('CONFLICT_RESOLVED', { detail: `The conflict was resolved for ${conflict.keep} already.` });
-  // The same lock order as schedules and syncs: anchor, participant, session, visit.
-  await lockAnchors(tx, [conflict.participant_id]);
-  const participant = await lockForShare(tx, conflict.participant_id);
-  const session = conflict.session_id === null ? undefined : await lockSession(tx, conflict.session_id);
   if (!session) throw problem('NOT_FOUND', { detail: 'The session of the conflict is gone.' });
   const server = await applyResolution(change, { conflict, session, participant }, input.keep);
   await resolveConflict(tx, id, { ...input, resolved_by_id: actor.id, server });

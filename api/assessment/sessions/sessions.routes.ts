@@ -81,7 +81,9 @@ export const sessionRoutes = [
     summary: 'End a session and complete its visit',
     access: anyone,
     transaction: 'session',
-    description: `${credential} Ending twice answers the same.`,
+    description:
+      `${credential} Ending twice answers the same. A visit that another session has completed meanwhile stays that ` +
+      `one’s: the warning VISIT_COMPLETED, and a conflict \`visit_already_completed\` in the study’s sync conflicts.`,
     headers: sessionHeader,
     body: End,
     responses: { 200: Ended, 400: undefined, 401: undefined, 409: undefined, 503: undefined },

@@ -211,6 +211,9 @@ export const Ended = record('SessionEnded', {
   status: oneOf('completed'),
   completed_at: Instant,
   visit_id: nullable(Uuid),
+  warnings: Type.Optional(
+    Type.Array(SessionWarning, { description: 'VISIT_COMPLETED: another session had completed the visit' }),
+  ),
 });
 export const Trial = record('Trial', {
   task: Type.String(),

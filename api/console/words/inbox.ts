@@ -58,7 +58,7 @@ export const en = {
   push: (visit: string | null) =>
     visit ? `Results of ${visit} did not reach the capture system` : 'Results did not reach the capture system',
   trigger: (record: string, instrument: string) => `Record ${record}, form ${instrument}`,
-  conflict: (task: string | null) => (task ? `Offline results of ${task}` : 'Offline session'),
+  conflict: (task: string | null) => (task ? `Offline results of ${task}` : 'Session'),
   conflicts: {
     duplicate_session: 'The same session arrived with other content.',
     duplicate_response: 'The same response arrived with other content.',
@@ -237,7 +237,7 @@ export const de: typeof en = {
       ? `Ergebnisse von ${visit} sind nicht im Erfassungssystem angekommen`
       : 'Ergebnisse sind nicht im Erfassungssystem angekommen',
   trigger: (record, instrument) => `Datensatz ${record}, Formular ${instrument}`,
-  conflict: (task) => (task ? `Offline-Ergebnisse von ${task}` : 'Offline-Sitzung'),
+  conflict: (task) => (task ? `Offline-Ergebnisse von ${task}` : 'Sitzung'),
   conflicts: {
     duplicate_session: 'Dieselbe Sitzung kam mit anderem Inhalt an.',
     duplicate_response: 'Dieselbe Antwort kam mit anderem Inhalt an.',

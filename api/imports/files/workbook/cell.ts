@@ -17,8 +17,12 @@ const DAY_MS = 86_400_000;
 const ZERO_1900 = -25_569,
   ZERO_1904 = ZERO_1900 + 1_462;
 
-/** Spreadsheet programs keep 15 digits of a number, and put zeros in place of the others. */
-const MAX_WHOLE = 1e15;
+/**
+ * Spreadsheet programs keep and show 15 digits of a number, with zeros in place of the others. What they calculate has
+ * more in the file: 1.1 + 0.1 is 1.2000000000000002 there.
+ */
+const DIGITS = 15,
+  MAX_WHOLE = 10 ** DIGITS;
 
 /**
  * A cell as displayed: dates without a time zone, numbers with the zeros and texts of their format, the results of
@@ -58,9 +62,10 @@ function numberShown(number: number, format: Format | undefined, date1904: boole
     return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10);
   }
   if (Number.isInteger(number) && Math.abs(number) >= MAX_WHOLE) return DIGITS_LOST;
-  return format && format.mask.length > 0 && Number.isInteger(number) && number >= 0
-    ? masked(number, format.mask)
-    : String(number);
+  const shown = Number(number.toPrecision(DIGITS));
+  return format && format.mask.length > 0 && Number.isInteger(shown) && shown >= 0
+    ? masked(shown, format.mask)
+    : String(shown);
 }
 
 /** Spreadsheet programs treat 1900 as a leap year: up to its 29 February they count a day less. */
