@@ -64,19 +64,21 @@ export function smtpMailer(url: string, from: string): Provider {
           }),
         });
       } catch (fault) {
-        const { responseCode, code } = fault as { responseCode?: number; code?: string };
+        const refusal = fault as Refusal;
+        const { responseCode, code } = refusal;
         // The server's message may contain the recipient: its code is enough.
-        const aboutMessage = code === 'EENVELOPE' || code === 'EMESSAGE';
-        if (aboutMessage && (responseCode === undefined || responseCode >= 500))
+        const isAnswer = code === 'EENVELOPE' || code === 'EMESSAGE';
+        const ofService = isAnswer && isAboutService(refusal);
+        if (isAnswer && !ofService && (responseCode === undefined || responseCode >= 500))
           throw new RefusedMessage(
             responseCode === undefined ? NOT_USABLE : `the mail server refused the message (${responseCode})`,
-            isUnknownMailbox(fault),
+            isUnknownMailbox(refusal),
           );
         throw Object.assign(
           new Error(
             `The mail server did not take the message${responseCode === undefined ? '' : ` (${responseCode})`}.`,
           ),
-          { code: code ?? 'SMTP' },
+          { code: ofService ? `SMTP_${responseCode}` : (code ?? 'SMTP') },
         );
       }
     },
@@ -107,11 +109,39 @@ function inOnePiece(): Transform {
   });
 }
 
+/** A refused command of SMTP, as the library reports it. */
+interface Refusal {
+  code?: string;
+  responseCode?: number;
+  response?: string;
+  /** `MAIL FROM`, `RCPT TO`, `DATA` */
+  command?: string;
+}
+
+/** No login, or none that may send (RFC 4954). */
+const NO_ACCESS = [530, 534, 535, 538];
+const TOO_LONG = 552;
+/** Many servers refuse a sender at its first recipient only. */
+const NO_ACCESS_IN_WORDS = /\brelay|\bsender address rejected|\bauthentication required/i;
+const ADDRESSES = /\S+@\S+/g;
+
+/**
+ * Whether a refusal is about this service: its login, its sender, or that it may send elsewhere at all. It is the same
+ * for each message, until somebody corrects a setting here or there.
+ */
+const isAboutService = ({ command, responseCode = 0, response = '' }: Refusal): boolean =>
+  responseCode >= 500 &&
+  (NO_ACCESS.includes(responseCode) ||
+    (command === 'MAIL FROM' && responseCode !== TOO_LONG) ||
+    (command === 'RCPT TO' && NO_ACCESS_IN_WORDS.test(response.replaceAll(ADDRESSES, ''))));
+
 /**
  * Whether the server reports that the mailbox does not exist (RFC 3463), rather than a problem with sender or message.
+ * Without such a status the code alone says so only of the recipient's command: of a content it means another rule.
  */
-function isUnknownMailbox(fault: unknown): boolean {
-  const { response = '', responseCode } = fault as { response?: string; responseCode?: number };
+function isUnknownMailbox({ response = '', responseCode = 0, command }: Refusal): boolean {
   const enhanced = /^5\d\d[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
-  return enhanced === undefined ? [550, 551, 553].includes(responseCode ?? 0) : isDeadAddress(enhanced);
+  return enhanced === undefined
+    ? command === 'RCPT TO' && [550, 551, 553].includes(responseCode)
+    : isDeadAddress(enhanced);
 }

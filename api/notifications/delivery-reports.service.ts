@@ -7,7 +7,7 @@ import { sessionSecret } from '../http/security/portal.js';
 import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 
-/** Processes a gateway's report on a message. @throws 404 for a forged link, or a message that was not sent */
+/** Processes a gateway's report on a message. @throws 404 for a forged link, or a message that is not sent */
 export async function deliveryReport(
   services: Dependencies,
   id: string,
@@ -26,7 +26,7 @@ export async function deliveryReport(
 /**
  * Stores the delivery status of a sent message. The first report that a reminder did not arrive sends it on the study's
  * fallback channel; an address that does not exist gets no more reminders.
- * @throws 404 for a message that was not sent
+ * @throws 404 for a message that is not sent
  */
 export async function noteDeliveryReport(
   { database }: Dependencies,
@@ -37,7 +37,7 @@ export async function noteDeliveryReport(
     const found = await keepDeliveryReport(tx, id, report);
     if (!found) throw problem('NOT_FOUND', { detail: 'There is no such notification.' });
     const { study_id, visit_key, channel, settings, before } = found;
-    if (report.addressIsDead) await markAddressDead(tx, id);
+    const isDead = report.addressIsDead && (await markAddressDead(tx, id));
     const instead =
       report.status === 'undelivered' && before !== 'undelivered' && visit_key !== null
         ? channelInstead({ channel, settings })
@@ -52,7 +52,7 @@ export async function noteDeliveryReport(
       metadata: {
         status: report.status,
         ...(instead && { instead }),
-        ...(report.addressIsDead && { address: 'dead' }),
+        ...(isDead && { address: 'dead' }),
       },
     });
   });

@@ -36,7 +36,7 @@ export async function saveEligibility(
   participantId: string,
   input: Static<typeof PutEligibility>,
   assertIfMatch: (record: Record<string, unknown> | undefined) => void,
-  approving?: { signing?: SignatureRequest },
+  approving?: { signing: SignatureRequest },
 ): Promise<Eligibility> {
   const tooMuch = [input.inclusion_criteria ?? {}, input.exclusion_criteria ?? {}].flatMap((criteria, i) =>
     boundFaults(criteria, i === 0 ? 'inclusion_criteria' : 'exclusion_criteria', Object.keys(criteria).length),
@@ -67,8 +67,8 @@ export async function saveEligibility(
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not confirm eligibility.` });
   }
   const approves = waived.waiver_approved_by_id !== null && (before?.waiver_approved_by_id ?? null) === null;
-  const signing = approving?.signing;
-  const signature = approves && signing && (await signatureOf(tx, participant.study_id, actor, signing, 'approval'));
+  const signature =
+    approves && approving && (await signatureOf(tx, participant.study_id, actor, approving.signing, 'approval'));
   const assessment: Partial<Eligibility> & { study_id: string; participant_id: string } = {
     study_id: participant.study_id,
     participant_id: participantId,

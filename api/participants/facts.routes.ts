@@ -111,11 +111,24 @@ export const factRoutes = [
       'Replaces the assessment. `eligible` and `ineligible` are confirmations, with `confirmed_at` ' +
       '(default: now); a coordinator prepares the assessment but does not confirm it (403). `eligible` against a ' +
       'criterion that no waiver names is 400; a new note on an erased participant is ' +
-      `409 PARTICIPANT_ERASED. The same waiver by another user approves it. ${evaluated}`,
+      `409 PARTICIPANT_ERASED. The same waiver by another user approves it. Approving is ${asSignature} ${evaluated}`,
     body: PutEligibility,
-    responses: { 200: Eligibility },
-    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
-      saveEligibility({ tx, audit, actor, context }, params.participant_id, body, assertIfMatch, {}),
+    responses: { 200: Eligibility, 401: undefined },
+    handle: ({
+      tx,
+      audit,
+      actor,
+      context,
+      params,
+      body: { password, code, ...assessment },
+      headers,
+      credential,
+      services,
+      assertIfMatch,
+    }) =>
+      saveEligibility({ tx, audit, actor, context }, params.participant_id, assessment, assertIfMatch, {
+        signing: signingOf(services.settings, headers, credential, { meaning: undefined, password, code }),
+      }),
   }),
   route({
     method: 'GET',

@@ -1,4 +1,4 @@
-import { Signature, signerFields } from '../identity/reauthentication.schemas.js';
+import { Signature, proof, signerFields } from '../identity/reauthentication.schemas.js';
 import {
   nameText,
   Instant,
@@ -75,7 +75,8 @@ const assessed = {
     ),
   ),
 };
-export const PutEligibility = named('EligibilitySet', body(assessed));
+/** With the proof of identity of who approves a waiver. */
+export const PutEligibility = named('EligibilitySet', body({ ...assessed, ...proof }));
 export const Eligibility = record('Eligibility', {
   id: Uuid,
   participant_id: Uuid,

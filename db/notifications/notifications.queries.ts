@@ -219,8 +219,8 @@ export interface ReportedMessage {
 }
 
 /**
- * Stores the delivery report of a sent message. @returns the message, and the report `before`; undefined: no such
- * message was sent
+ * Stores the delivery report of a message that is sent, or is being sent: a gateway may be faster with its report than
+ * its answer is noted here. @returns the message, and the report `before`; undefined: there is no such message
  */
 export async function keepDeliveryReport(
   tx: Tx,
@@ -230,7 +230,7 @@ export async function keepDeliveryReport(
   const rows = await query<ReportedMessage>(
     tx,
     `update notifications n set delivery_status = $1, last_error = coalesce($2, n.last_error)
-      from (select id, delivery_status from notifications where id = $3 and status = 'sent' for update) b
+      from (select id, delivery_status from notifications where id = $3 and status in ('sent', 'pending') for update) b
      where n.id = b.id returning n.study_id, n.channel, n.visit_key, b.delivery_status as before,
        (select coalesce(s.config -> 'notifications', '{}') from studies s where s.id = n.study_id) as settings`,
     [report.status, report.error, id],

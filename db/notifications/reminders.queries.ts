@@ -154,14 +154,23 @@ export async function insertInstead(tx: Tx, id: string, channel: string): Promis
   await prepared(tx, 'select remind_instead($1, $2)', [id, channel]);
 }
 
-/** Marks a message's address as dead: no reminder is sent to it until it changes. */
-export async function markAddressDead(tx: Tx, notificationId: string): Promise<void> {
-  await prepared(
+/**
+ * Marks a message's address as dead: no reminder is sent to it until it changes. A report may come days later: an
+ * address that was corrected since the message was sent is another one.
+ * @returns whether it is dead now
+ */
+export async function markAddressDead(tx: Tx, notificationId: string): Promise<boolean> {
+  const marked = await prepared(
     tx,
-    `${DEAD} from notifications where id = $1 and participant_id is not null and user_id is null
-      and channel in ('email', 'sms') on conflict do nothing`,
+    `${DEAD} from notifications n where id = $1 and participant_id is not null and user_id is null
+      and channel in ('email', 'sms') and not exists (
+        select from audit_log a where a.resource_type = 'participant' and a.resource_id = n.participant_id::text
+          and a.action in ('participant_changed', 'participant_updated') and a.created_at >= n.sent_at
+          and a.audit_metadata -> 'fields' @> to_jsonb(case n.channel when 'email' then 'email' else 'phone' end))
+     on conflict (participant_id, channel) do update set channel = excluded.channel returning 1`,
     [notificationId],
   );
+  return marked.length > 0;
 }
 
 /**

@@ -62,6 +62,10 @@ export const isStandingLogin = async (tx: Tx, participantId: string, login: stri
     .whereNull('ended_at')
     .first('id')) !== undefined;
 
+/** SQL: no token of the login was ended, such as the one that this one took the place of at that moment. */
+const STANDS = `not exists (select from portal_refresh_tokens e where e.family_id = t.family_id
+  and e.ended_at is not null)`;
+
 /** The token of a hash, locked: of two concurrent refreshes, the second sees it rotated. */
 export async function portalTokenForUpdate(tx: Tx, hash: Buffer): Promise<PortalTokenRow | undefined> {
   return tx('portal_refresh_tokens as t')
@@ -77,7 +81,7 @@ export async function portalTokenForUpdate(tx: Tx, hash: Buffer): Promise<Portal
       't.caregiver_id',
       'c.session_epoch',
       tx.raw('t.rotated_at is not null as rotated'),
-      tx.raw('t.revoked_at is null and t.expires_at > clock_timestamp() as usable'),
+      tx.raw(`t.revoked_at is null and t.expires_at > clock_timestamp() and ${STANDS} as usable`),
       tx.raw(`case when t.participant_id is not null then p.status = 'enrolled'
         else c.status = 'active' and exists (select from caregiver_participants k
           join participants x on x.id = k.participant_id
@@ -115,6 +119,7 @@ export async function portalLoginsOf(tx: Tx, whose: Whose): Promise<PortalLogin[
     .whereNull('t.rotated_at')
     .whereNull('t.revoked_at')
     .where('t.expires_at', '>', raw('clock_timestamp()'))
+    .whereRaw(STANDS)
     .orderBy([{ column: 't.created_at', order: 'desc' }, 't.id'])
     .select('t.family_id as id')
     .select(

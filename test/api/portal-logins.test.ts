@@ -56,6 +56,39 @@ describe('Logins of the portal', () => {
     expect(answers.filter(({ status }) => status === 200)).to.have.length(1);
   });
 
+  it('that staff end while one is refreshed go on no more, and are not listed', async () => {
+    const who = await setting.person();
+    const { refresh_token } = await entered(who);
+    const path = `/api/participants/${who.id}/portal-sessions`;
+    const waiting = (count: number) =>
+      until(
+        async () =>
+          (
+            await setting.stage.sql(
+              `select 1 from pg_stat_activity
+               where cardinality(pg_blocking_pids(pid)) > 0 and query like '%portal_refresh_tokens%'`,
+            )
+          ).length >= count,
+        { what: 'requests to wait for the token' },
+      );
+    const both: Promise<{ status: number; body: Partial<Tokens> }>[] = [];
+    await setting.stage.holding(
+      'select 1 from portal_refresh_tokens where participant_id = ? for update',
+      [who.id],
+      async () => {
+        both.push(refresh(refresh_token));
+        await waiting(1);
+        both.push(setting.stage.admin.send('DELETE', path));
+        await waiting(2);
+      },
+    );
+    const [refreshed, ended] = await Promise.all(both);
+    expect([refreshed!.status, ended!.status]).to.deep.equal([200, 204]);
+    expect(await sees(refreshed!.body.portal_token!)).to.equal(401);
+    expect(await refused(refreshed!.body.refresh_token!)).to.deep.equal(REFUSED);
+    expect((await setting.stage.admin.expect<{ total: number }>(200, 'GET', path)).total).to.equal(0);
+  });
+
   it('end with a withdrawal, a changed address, a logout and their time', async () => {
     const [gone, moved, left, late] = [
       await setting.person(),

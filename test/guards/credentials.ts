@@ -165,10 +165,10 @@ export const credentialGuards: readonly Guard[] = [
   {
     refuses: 'a waiver that is approved without the proof that the study asks for',
     file: 'api/participants/eligibility.service.ts',
-    text: 'approves && signing && (await',
-    without: 'approves && signing?.proof && (await',
-    test: 'test/console/waivers.test.ts',
-    title: 'lets another person approve it, with a proof',
+    text: 'approves && approving && (await',
+    without: 'approves && approving?.signing.proof && (await',
+    test: 'test/security/signatures.test.ts',
+    title: 'nor a waiver of eligibility criteria',
   },
   {
     refuses: 'a waiver that is approved by recording the eligibility in the console',

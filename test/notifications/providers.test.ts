@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { ServerResponse } from 'node:http';
+import { bounceOf, headersOf } from '../support/bounce.js';
 import { Http, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { PushBrowser, vapidOf } from '../support/push-sink.js';
@@ -372,36 +373,6 @@ describe('Providers of messages that do not do as they should', function provide
   });
 
   describe('a mail that comes back', () => {
-    const report = (returned: string, { action = 'failed', status = '5.1.1' } = {}): string =>
-      [
-        'From: MAILER-DAEMON@example.org',
-        'To: no-reply@example.org',
-        'Subject: Undelivered Mail Returned to Sender',
-        'MIME-Version: 1.0',
-        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
-        '',
-        '--b',
-        'Content-Type: text/plain',
-        '',
-        'It could not be delivered.',
-        '--b',
-        'Content-Type: message/delivery-status',
-        '',
-        'Reporting-MTA: dns; mx.example.org',
-        '',
-        'Final-Recipient: rfc822; somebody@example.org',
-        `Action: ${action}`,
-        `Status: ${status}`,
-        '',
-        '--b',
-        'Content-Type: text/rfc822-headers',
-        '',
-        returned,
-        '',
-        '--b--',
-        '',
-      ].join('\r\n');
-    const headersOf = (source: string): string => source.split(/\r?\n\r?\n/)[0]!;
     const bounced = (content: string) =>
       new Http(service.run.api).send('POST', '/api/notifications/bounces', undefined, {
         raw: { type: 'message/rfc822', content },
@@ -421,8 +392,8 @@ describe('Providers of messages that do not do as they should', function provide
 
     it('because its mailbox is not there: it goes to the next channel, and no more mail to that address', async () => {
       const { who, email, number, headers } = await sent();
-      expect((await bounced(report(headers))).status).to.equal(204);
-      expect((await bounced(report(headers))).status).to.equal(204);
+      expect((await bounced(bounceOf(headers))).status).to.equal(204);
+      expect((await bounced(bounceOf(headers))).status).to.equal(204);
       const rows = await settled(who, 2);
       expect(rows.find(({ channel }) => channel === 'email')).to.include({
         status: 'sent',
@@ -450,7 +421,7 @@ describe('Providers of messages that do not do as they should', function provide
     ] as const) {
       it(what, async () => {
         const { who, headers } = await sent();
-        expect((await bounced(report(headers, change))).status).to.equal(204);
+        expect((await bounced(bounceOf(headers, change))).status).to.equal(204);
         if (what.startsWith('for')) await settled(who, 2);
         const [row] = await desk.of(who, '&channel=email');
         expect([
@@ -465,8 +436,8 @@ describe('Providers of messages that do not do as they should', function provide
       for (const [content, status, code] of [
         ['Subject: hello\r\n\r\nhow are you?', 422, 'NO_DELIVERY_REPORT'],
         ['\u0000\u0001', 422, 'NO_DELIVERY_REPORT'],
-        [report('Subject: something else'), 404, 'NOT_FOUND'],
-        [report(headers.replace(/(X-Delivery-Report:\s*\S{8})\S/i, '$1_')), 404, 'NOT_FOUND'],
+        [bounceOf('Subject: something else'), 404, 'NOT_FOUND'],
+        [bounceOf(headers.replace(/(X-Delivery-Report:\s*\S{8})\S/i, '$1_')), 404, 'NOT_FOUND'],
       ] as const) {
         const answer = await bounced(content);
         expect([answer.status, answer.body.code], content.slice(0, 40)).to.deep.equal([status, code]);

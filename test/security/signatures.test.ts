@@ -190,6 +190,31 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
     });
   });
 
+  it('nor a waiver of eligibility criteria, by whoever sends it once more', async () => {
+    const of = await study.person();
+    const path = `/api/studies/${study.id}/participants/${of.id}/eligibility`;
+    const waiver = {
+      status: 'pending',
+      inclusion_criteria: { AGE: { met: false } },
+      has_waiver: true,
+      waiver_criteria_ids: ['AGE'],
+      waiver_reason: 'agreed with the sponsor',
+    };
+    await investigator.expect(200, 'PUT', path, waiver);
+    const approve = (body: object = {}, options?: Options) => approver.put(path, { ...waiver, ...body }, options);
+    expect(code(await approve())).to.deep.equal([401, 'REAUTHENTICATION_REQUIRED']);
+    expect(code(await approve({ password: 'a wrong password' }))).to.deep.equal([401, 'REAUTHENTICATION_FAILED']);
+    expect(await stage.admin.expect(200, 'GET', path)).to.include({ waiver_approved_by_id: null });
+    const approved = await approve({}, again(goodPassword));
+    expect([approved.status, approved.body.waiver_approved_by_id], approved.text).to.deep.equal([200, approver.userId]);
+    const records = await study.audit('eligibility_changed');
+    expect(records.at(-1)!.audit_metadata).to.include({
+      waiver_approved_by_id: approver.userId,
+      waiver_proved_by: 'password',
+    });
+    expect((await approve({ status: 'deferred' })).status, 'what approves nothing asks for nothing').to.equal(200);
+  });
+
   it('nor past the API: a signal without what the approver has signed is refused', async () => {
     const { of, request } = await asked();
     await stage.temporal.workflow.getHandle(participantAnchorId(of.id)).signal(overrideDecision, {

@@ -14,7 +14,11 @@ export interface Refusal {
 }
 /** What a server does with a recipient, the nth time that it is named; with a mail once it has all of it. */
 export interface MailBehaviour {
+  /** To the sender, before any recipient is named. */
+  sender?: () => Refusal | undefined;
   recipient?: (address: string, count: number) => Refusal | undefined;
+  /** To a mail once it has all of it, the nth time. */
+  content?: (address: string, count: number) => Refusal | undefined;
   /** True: it takes the mail and breaks the connection off instead of answering. */
   losesAnswer?: (address: string, count: number) => boolean;
 }
@@ -30,9 +34,11 @@ export class TestMailServer {
       authOptional: true,
       disabledCommands: ['STARTTLS'],
       closeTimeout: 100,
+      onMailFrom: (_address, _session, done) => {
+        done(asError(behaviour.sender?.()));
+      },
       onRcptTo: ({ address }, _session, done) => {
-        const refusal = behaviour.recipient?.(address, mails.count(address));
-        done(refusal ? Object.assign(new Error(refusal.text), { responseCode: refusal.code }) : undefined);
+        done(asError(behaviour.recipient?.(address, mails.count(address))));
       },
       onData: (stream, session, done) => {
         const chunks: Buffer[] = [];
@@ -40,6 +46,8 @@ export class TestMailServer {
         stream.on('end', () => {
           const source = Buffer.concat(chunks).toString('utf8'),
             to = session.envelope.rcptTo[0]!.address;
+          const refusal = behaviour.content?.(to, mails.named.get(to) ?? 0);
+          if (refusal) return done(asError(refusal));
           mails.taken.push({ to, source, messageId: /^Message-ID: (<[^>]+>)/im.exec(source)?.[1] ?? '' });
           if (!behaviour.losesAnswer?.(to, mails.to(to).length)) return done();
           for (const connection of (server as unknown as { connections: Set<{ id: string; _socket: Socket }> })
@@ -74,3 +82,6 @@ export class TestMailServer {
     return count;
   }
 }
+
+const asError = (refusal: Refusal | undefined): Error | undefined =>
+  refusal && Object.assign(new Error(refusal.text), { responseCode: refusal.code });

@@ -84,10 +84,12 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
         settle,
         fail,
       };
-      const early = earlyResults.get(id);
+      const early = earlyResults.get(numberOf(id));
       if (early) early(queued);
       else queue.push(queued);
     });
+  // A message that nobody gave an id is known within its history by kind and number: a reset gives the run another id.
+  const numberOf = (id: string): string => (id.startsWith(`${participant_id}/`) ? id : id.slice(id.indexOf('/') + 1));
   // The caller chooses an update's id: a repeat, also after a continue-as-new, finds the first result.
   const asUpdate = (kind: AnchorCommand['kind']) => (message?: object) =>
     enqueue(kind, message, `${participant_id}/${currentUpdateInfo()!.id}`.slice(0, 200));
@@ -177,7 +179,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
         : ({ settle: now, command }: Queued) => {
             now(command.open ? inTheOpen(answer) : answer);
           };
-      if (command_id === undefined || command_id === next.command.id) settle(next);
+      if (command_id === undefined || numberOf(command_id) === numberOf(next.command.id)) settle(next);
       else settleOutOfOrder(next, command_id, settle);
     } catch (fault) {
       next.fail(fault);
@@ -194,8 +196,8 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
   function settleOutOfOrder(next: Queued, id: string, settle: (queued: Queued) => void): void {
     // If a message came first, nothing was resumed.
     if (next.command.kind !== 'resume') queue.unshift(next);
-    const place = queue.findIndex(({ command }) => command.id === id);
-    if (place < 0) earlyResults.set(id, settle);
+    const place = queue.findIndex(({ command }) => numberOf(command.id) === numberOf(id));
+    if (place < 0) earlyResults.set(numberOf(id), settle);
     else settle(queue.splice(place, 1)[0]!);
   }
 

@@ -1,0 +1,202 @@
+import { expect } from 'chai';
+import type { AnchorStudy } from '../anchor/stage.js';
+import { bounceOf, headersOf } from '../support/bounce.js';
+import { Http, unique } from '../support/http.js';
+import type { Loose } from '../support/http.js';
+import { Receiver } from '../support/receiver.js';
+import { startService, until } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { TestMailServer } from '../support/smtp-server.js';
+import type { Refusal } from '../support/smtp-server.js';
+import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
+import type { NotificationView } from './stage.js';
+
+const zone = daytimeZone();
+
+/** What a mail server says of a recipient at first, and whether it takes the next attempt. */
+const AT_RECIPIENT: Record<string, Refusal> = {
+  closed: { code: 550, text: 'relay not permitted' },
+  other: { code: 553, text: '5.7.1 <no-reply@example.org>: Sender address rejected: not owned by user' },
+  locked: { code: 530, text: '5.7.0 Authentication required' },
+  relay: { code: 550, text: '5.1.1 <relay-x@example.org>: no such user' },
+};
+const CONTENT: Record<string, Refusal> = { spam: { code: 550, text: 'looks like spam' } };
+const REFUSED = 'the mail server refused the message (550)';
+
+const MAIL: [string, string, { status: string; taken: number; dead: boolean; last_error: string | null }][] = [
+  [
+    'passes nothing on for this service, for a while',
+    'closed',
+    { status: 'sent', taken: 1, dead: false, last_error: 'SMTP_550' },
+  ],
+  [
+    'does not let this sender, and says so of its first recipient',
+    'other',
+    { status: 'sent', taken: 1, dead: false, last_error: 'SMTP_553' },
+  ],
+  ['asks for a login', 'locked', { status: 'sent', taken: 1, dead: false, last_error: 'SMTP_530' }],
+  ['refuses a content by 550 alone', 'spam', { status: 'failed', taken: 0, dead: false, last_error: REFUSED }],
+  ['knows no mailbox of such a name', 'relay', { status: 'failed', taken: 0, dead: true, last_error: REFUSED }],
+];
+const kindOf = (address: string): string => address.split('-')[0]!;
+
+describe('What a provider says that is not about an address', function refusals() {
+  this.timeout(180_000);
+  let gateway: Receiver;
+  let mails: TestMailServer;
+  let service: Service;
+  let desk: Desk;
+  let sender: Refusal | undefined;
+  before(async () => {
+    gateway = await Receiver.open();
+    mails = await TestMailServer.open({
+      sender: () => sender,
+      recipient: (address, count) =>
+        count > 1 && kindOf(address) !== 'relay' ? undefined : AT_RECIPIENT[kindOf(address)],
+      content: (address) => CONTENT[kindOf(address)],
+    });
+    service = await startService({
+      SMTP_URL: mails.url,
+      SMS_GATEWAY_URL: `${gateway.url}/sms`,
+      REMINDER_INTERVAL_SECONDS: '1',
+    });
+    desk = await Desk.open(service.run);
+  });
+  after(async () => {
+    await desk?.close();
+    await service?.stop();
+    await gateway?.close();
+    await mails?.close();
+  });
+
+  let numbers = 0;
+  const phone = (): string => `+49${Date.now()}${numbers++}`;
+  const addressOf = (kind: string): string => `${kind}-${unique()}@example.org`;
+  const study = (notifications: Record<string, unknown>): Promise<AnchorStudy> =>
+    desk.study({ send_at: clockIn(zone, -10), ...notifications }, { timezone: zone });
+  const comesTomorrow = (who: { id: string }): Promise<Loose> => desk.visit(who, dayIn(zone, 1));
+  const settled = (who: { id: string }, count = 1): Promise<NotificationView[]> =>
+    until(
+      async () => {
+        const rows = await desk.of(who);
+        if (rows.length < count || rows.some(({ status }) => status === 'pending'))
+          throw new Error(JSON.stringify(rows));
+        return rows;
+      },
+      { what: 'the reminders to be settled', timeout: 60_000 },
+    );
+  const isDead = async ({ id }: { id: string }): Promise<boolean> =>
+    (await desk.stage.sql('select 1 from dead_addresses where participant_id = ?', [id])).length === 1;
+
+  describe('a mail server that', () => {
+    let of: AnchorStudy;
+    before(async () => {
+      of = await study({ channels: ['email'] });
+    });
+
+    for (const [what, kind, wanted] of MAIL)
+      it(what, async () => {
+        const email = addressOf(kind);
+        const who = await desk.person(of, { email });
+        await comesTomorrow(who);
+        const [row] = await settled(who);
+        expect({
+          status: row!.status,
+          taken: mails.to(email).length,
+          dead: await isDead(who),
+          last_error: row!.last_error,
+        }).to.deep.equal(wanted);
+      });
+
+    it('lets this service send nothing: what is due waits, a login link too, and no address is dead', async () => {
+      const [reminded, asks] = [await desk.person(of), await desk.person(of)];
+      sender = { code: 550, text: 'not a sender of ours' };
+      await comesTomorrow(reminded);
+      await desk.stage.admin.expect(202, 'POST', '/api/portal/magic-link', {
+        participant_id: asks.id,
+        channel: 'email',
+      });
+      for (const who of [reminded, asks]) {
+        const row = await until(async () => (await desk.of(who)).find(({ attempts }) => attempts > 0), {
+          what: 'an attempt',
+        });
+        expect([row.status, row.last_error, await isDead(who)]).to.deep.equal(['pending', 'SMTP_550', false]);
+      }
+      sender = undefined;
+      for (const who of [reminded, asks]) expect((await settled(who))[0]).to.include({ status: 'sent' });
+    });
+  });
+
+  it('a mail that comes back once its address was corrected says nothing of the new one', async () => {
+    const of = await study({ channels: ['email'], fallback: ['sms'] });
+    const sent = async () => {
+      const email = addressOf('good');
+      const who = await desk.person(of, { email, phone: phone() });
+      await comesTomorrow(who);
+      await settled(who);
+      return { who, headers: headersOf(mails.to(email)[0]!.source) };
+    };
+    const bounced = async (headers: string) => {
+      const raw = { type: 'message/rfc822', content: bounceOf(headers) };
+      const answer = await new Http(service.run.api).send('POST', '/api/notifications/bounces', undefined, { raw });
+      expect(answer.status).to.equal(204);
+    };
+    const change = (who: { id: string }, fields: object) =>
+      desk.stage.admin.expect(200, 'PATCH', `/api/participants/${who.id}`, fields);
+    const { who, headers } = await sent();
+    const right = addressOf('right');
+    await change(who, { email: right });
+    await bounced(headers);
+    expect(await isDead(who), 'the new address').to.equal(false);
+    expect((await settled(who, 2)).find(({ channel }) => channel === 'email')).to.include({
+      delivery_status: 'undelivered',
+    });
+    const next = await comesTomorrow(who);
+    await until(
+      async () =>
+        (await desk.of(who, `&visit_id=${next.id}`)).some(({ channel, status }) => channel + status === 'emailsent'),
+      { what: 'the next reminder' },
+    );
+    expect(mails.to(right)).to.have.length(1);
+    const same = await sent();
+    await change(same.who, { phone: phone() });
+    await bounced(same.headers);
+    expect(await isDead(same.who), 'another field is no other address').to.equal(true);
+  });
+
+  it('a text message that is reported undelivered before the gateway has answered is followed by a mail', async () => {
+    const of = await study({ channels: ['sms'], fallback: ['email'] });
+    const [email, number] = [addressOf('good'), phone()];
+    const answers: number[] = [];
+    gateway.answer = ({ body }, response) => {
+      const { to, status_callback } = JSON.parse(body) as { to: string; status_callback: string };
+      // Of another test.
+      if (to !== number) return void response.writeHead(200).end('{}');
+      const { pathname, search } = new URL(status_callback);
+      void new Http(service.run.api)
+        .post(`${pathname}${search}`, { status: 'undelivered', error_code: '30003' })
+        .then(({ status }) => {
+          answers.push(status);
+          response.writeHead(200).end('{}');
+        });
+    };
+    const who = await desk.person(of, { email, phone: number });
+    await comesTomorrow(who);
+    const rows = await until(
+      async () => {
+        const all = await settled(who);
+        return all.length === 2 ? all : undefined;
+      },
+      { what: 'both channels' },
+    );
+    expect(answers).to.deep.equal([204]);
+    const [text, mail] = ['sms', 'email'].map((channel) => rows.find((row) => row.channel === channel)!);
+    expect(text).to.include({
+      status: 'sent',
+      delivery_status: 'undelivered',
+      last_error: 'the gateway reported 30003',
+    });
+    expect(mail).to.include({ status: 'sent', fallback_of: text!.id });
+    expect(mails.to(email)).to.have.length(1);
+  });
+});
