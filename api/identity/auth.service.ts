@@ -168,12 +168,13 @@ async function issue(
 }
 
 /**
- * Rotates a refresh token. A token that was rotated before is stolen or repeated: its whole family ends. @throws 401
+ * Rotates a refresh token. A token that was rotated before is stolen or repeated, however old it is: its whole family
+ * ends. @throws 401
  */
 export async function refresh(services: Dependencies, token: string, context: RequestContext): Promise<Tokens> {
   const tokens = await withStudyScope(services.database, [], async ({ tx, audit }) => {
     const row = await refreshTokenForUpdate(tx, sha256(token));
-    if (!row || !row.usable || row.status !== 'active') return undefined;
+    if (!row || !row.stands || row.status !== 'active') return undefined;
     if (row.rotated) {
       await revokeFamily(tx, row.family_id);
       audit.record({
@@ -186,6 +187,7 @@ export async function refresh(services: Dependencies, token: string, context: Re
       });
       return undefined;
     }
+    if (row.expired) return undefined;
     // The role now requires a second factor: the next login asks for it.
     if (mfaRequired(services.settings, row.role) && !row.mfa_enabled) return undefined;
     await markRotated(tx, row.id);

@@ -59,7 +59,11 @@ export async function issuePortalTokens(
 const refreshSeconds = ({ PORTAL_REFRESH_DAYS }: Dependencies['settings']): number =>
   Math.max(1, Math.round(PORTAL_REFRESH_DAYS * 86_400));
 
-const aboutHolder = ({ participant_id, caregiver_id, study_id }: Omit<PortalTokenRow, 'id' | 'usable'> | Ended) => ({
+const aboutHolder = ({
+  participant_id,
+  caregiver_id,
+  study_id,
+}: Omit<PortalTokenRow, 'id' | 'stands' | 'expired'> | Ended) => ({
   study_id,
   user_id: null,
   resource_type: caregiver_id === null ? 'participant' : 'caregiver',
@@ -69,8 +73,8 @@ const aboutHolder = ({ participant_id, caregiver_id, study_id }: Omit<PortalToke
 type Ended = { study_id: string; participant_id: string | null; caregiver_id: string | null };
 
 /**
- * Rotates a refresh token: of the body, else of a page's cookie. A token that was rotated before is stolen or repeated:
- * its login ends, including portal tokens.
+ * Rotates a refresh token: of the body, else of a page's cookie. A token that was rotated before is stolen or repeated,
+ * however old it is: its login ends, including portal tokens.
  * @throws 401 INVALID_REFRESH_TOKEN, 403 CSRF_REFUSED for a cookie that another site may have sent
  */
 export async function refreshPortal(
@@ -85,7 +89,7 @@ export async function refreshPortal(
       ? undefined
       : await withStudyScope(services.database, '*', async ({ tx, audit }) => {
           const row = await portalTokenForUpdate(tx, linkHash(sessionSecret(services.settings), token));
-          if (!row || !row.usable || !row.let_in) return undefined;
+          if (!row || !row.stands || !row.let_in) return undefined;
           if (row.rotated) {
             await endPortalLogin(tx, row.family_id);
             audit.record({
@@ -95,6 +99,7 @@ export async function refreshPortal(
             });
             return undefined;
           }
+          if (row.expired) return undefined;
           await markPortalTokenRotated(tx, row.id);
           const holder: PortalPrincipal =
             row.participant_id === null

@@ -175,8 +175,10 @@ export interface RefreshRow {
   id: string;
   family_id: string;
   user_id: string;
-  usable: boolean;
+  /** Not revoked. */
+  stands: boolean;
   rotated: boolean;
+  expired: boolean;
   role: string;
   status: string;
   session_epoch: number;
@@ -227,7 +229,8 @@ export async function refreshTokenForUpdate(tx: Tx, hash: Buffer): Promise<Refre
       'u.status',
       'u.session_epoch',
       tx.raw('t.rotated_at is not null as rotated'),
-      tx.raw('t.revoked_at is null and t.expires_at > now() as usable'),
+      tx.raw('t.revoked_at is null as stands'),
+      tx.raw('t.expires_at <= now() as expired'),
       tx.raw('exists (select from user_mfa m where m.user_id = u.id and m.verified_at is not null) as mfa_enabled'),
     );
 }

@@ -13,8 +13,10 @@ export interface PortalTokenRow {
   study_id: string;
   participant_id: string | null;
   caregiver_id: string | null;
-  usable: boolean;
+  /** Not revoked. */
+  stands: boolean;
   rotated: boolean;
+  expired: boolean;
   /** Its holder is enrolled; a caregiver: is active, and has an enrolled participant. */
   let_in: boolean;
   /** Of a caregiver only. */
@@ -81,7 +83,8 @@ export async function portalTokenForUpdate(tx: Tx, hash: Buffer): Promise<Portal
       't.caregiver_id',
       'c.session_epoch',
       tx.raw('t.rotated_at is not null as rotated'),
-      tx.raw(`t.revoked_at is null and t.expires_at > clock_timestamp() and ${STANDS} as usable`),
+      tx.raw(`t.revoked_at is null and ${STANDS} as stands`),
+      tx.raw('t.expires_at <= clock_timestamp() as expired'),
       tx.raw(`case when t.participant_id is not null then p.status = 'enrolled'
         else c.status = 'active' and exists (select from caregiver_participants k
           join participants x on x.id = k.participant_id

@@ -71,6 +71,28 @@ describe('Identity', () => {
     expect((await refresh(other.tokens.refresh_token)).status, 'another login').to.equal(200);
   });
 
+  it('a used token ends its family also after its own time', async () => {
+    const { email, userId } = await user(http, 'coordinator');
+    const { tokens } = await login(http.base, email, goodPassword);
+    const refresh = (refresh_token: string) =>
+      nobody.post<Loose & { refresh_token: string; access_token: string }>('/api/auth/refresh', { refresh_token });
+    const second = await refresh(tokens.refresh_token);
+    expect(second.status).to.equal(200);
+    const client = new pg.Client({ connectionString: (await service()).database_url });
+    await client.connect();
+    try {
+      await client.query(
+        `update refresh_tokens set expires_at = now() - interval '1 second' where user_id = $1 and rotated_at is not null`,
+        [userId],
+      );
+    } finally {
+      await client.end();
+    }
+    expect((await refresh(tokens.refresh_token)).status, 'used before').to.equal(401);
+    expect((await refresh(second.body.refresh_token)).status, 'of the same family').to.equal(401);
+    expect((await new Http(http.base, second.body.access_token).get('/api/auth/me')).status).to.equal(401);
+  });
+
   it('of two who refresh at once with one token, one wins and the family ends', async () => {
     const { email } = await user(http, 'coordinator');
     const { tokens } = await login(http.base, email, goodPassword);

@@ -50,6 +50,19 @@ describe('Logins of the portal', () => {
     expect(await setting.study.chainVerifies()).to.equal(true);
   });
 
+  it('end by a refresh token that comes again after its own time', async () => {
+    const who = await setting.person();
+    const first = await entered(who);
+    const second = (await refresh(first.refresh_token)).body;
+    await setting.stage.sql(
+      'update portal_refresh_tokens set expires_at = clock_timestamp() where participant_id = ? and rotated_at is not null',
+      [who.id],
+    );
+    expect(await refused(first.refresh_token)).to.deep.equal(REFUSED);
+    expect(await refused(second.refresh_token)).to.deep.equal(REFUSED);
+    expect(await sees(second.portal_token)).to.equal(401);
+  });
+
   it('of ten refreshes at once go on with one at most', async () => {
     const { refresh_token } = await entered(await setting.person());
     const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refresh_token)));
