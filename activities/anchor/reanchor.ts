@@ -132,7 +132,8 @@ const reanchorPiece = async (
       const id = snapshot.row.participant_id;
       const { decision, ahead } = decisionFor(snapshot, inputs.get(id)!, change, causes.get(id) ?? change.kind);
       if (decision) decisions.push(decision);
-      if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former))) awake.push(id);
+      if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former)) || asks(snapshot, change))
+        awake.push(id);
     }
     await slot.acquire();
     await writeDecisions(tx, audit, change.study_id, decisions, { schedulesWritten: slot.release });
@@ -211,6 +212,13 @@ async function policyBefore(tx: Tx, studyId: string): Promise<Policy | null> {
   const former = await formerPolicy(tx, studyId);
   return former === undefined ? null : policyOf(former);
 }
+
+/**
+ * Whether an override of this participant waits for a decision that others may make under another policy: those who
+ * were not told of it yet are.
+ */
+const asks = ({ row }: AnchorSnapshot, { kind }: ReanchoringChange): boolean =>
+  kind === 'policy' && row.pending_override !== null;
 
 /**
  * Whether a proposal waits for something else under the new policy: other prerequisites, or no longer for a future day.
