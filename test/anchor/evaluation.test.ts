@@ -33,7 +33,10 @@ describe('evaluation rules of the anchor date', function () {
     });
 
     it('one without a number has its place in the list, and of equal ones the first is tried first', async () => {
-      const study = await stage.study({ ...free, sources: [{ type: 'manual_entry' }, { type: 'eligibility_workflow', priority: 1 }] });
+      const study = await stage.study({
+        ...free,
+        sources: [{ type: 'manual_entry' }, { type: 'eligibility_workflow', priority: 1 }],
+      });
       const person = await study.person();
       await person.set(DAY);
       await person.eligible('2024-03-12T10:00:00Z');

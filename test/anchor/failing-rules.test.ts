@@ -95,7 +95,9 @@ describe('A rule of the policy that fails when it is run', () => {
       const person = await study.person();
       expect((await person.post('/evaluate', {})).body).to.deep.include({ result: 'none', warnings: [] });
       const state = await stage.handle(person.id).query(anchorState);
-      expect(state).to.deep.include({ waiting_for: ['date', 'custom_rule'] }).and.not.to.have.property('rule_errors');
+      expect(state)
+        .to.deep.include({ waiting_for: ['date', 'custom_rule'] })
+        .and.not.to.have.property('rule_errors');
       // A Sunday, and a Monday.
       expect((await person.set('2024-03-10')).body.evaluation).to.deep.include({ result: 'proposed', warnings: [] });
       expect((await person.set('2024-03-11')).body.evaluation).to.deep.include({ result: 'finalized', warnings: [] });
