@@ -1,4 +1,5 @@
 import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchor-writes.queries.js';
+import { factsAfter, standingFacts } from '../../workflows/domain/anchor/decide.js';
 import type { Transition } from '../../workflows/domain/util/types.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { orderedId } from '../util/ordered-id.js';
@@ -69,6 +70,16 @@ function entriesOf(decision: AnchorDecision): { history: HistoryWrite; transitio
   });
 }
 
+/** What an override-back reopened was final: until it is so again, or unset, the guards hold for all of its moves. */
+function reopenedAfter(
+  { snapshot: { policy, facts }, reopenedFacts }: AnchorDecision,
+  last: Transition,
+): Pick<AnchorWrite, 'reopened' | 'reopened_facts'> {
+  if (reopenedFacts !== undefined) return { reopened: true, reopened_facts: reopenedFacts };
+  if (!facts.anchor.reopened || last.status_after !== 'provisional') return { reopened: false, reopened_facts: null };
+  return { reopened: true, reopened_facts: standingFacts(policy, factsAfter(facts, last)) };
+}
+
 /** The anchor after the last of its transitions. */
 function anchorAfter(decision: AnchorDecision, last: Transition, version: number): AnchorWrite {
   const { row, facts } = decision.snapshot;
@@ -98,8 +109,7 @@ function anchorAfter(decision: AnchorDecision, last: Transition, version: number
     override_approved: approved ? true : null,
     override_approved_by_id: approved,
     override_approved_at: approved ? facts.now : null,
-    reopened: decision.reopenedFacts !== undefined,
-    reopened_facts: decision.reopenedFacts ?? null,
+    ...reopenedAfter(decision, last),
     cancelled_facts: decision.cancelledFacts ?? null,
   };
 }

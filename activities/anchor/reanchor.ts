@@ -7,12 +7,13 @@ import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { chunk } from '../../db/client/sets/chunk.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
-import { dateAhead, evaluate } from '../../workflows/domain/anchor/decide.js';
-import { policyOf } from '../../workflows/domain/anchor/facts.js';
+import { dateAhead } from '../../workflows/domain/anchor/decide.js';
+import { factsOf, policyOf } from '../../workflows/domain/anchor/facts.js';
 import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
-import { prerequisites } from '../../workflows/domain/anchor/prerequisites.js';
 import { reanchor, reschedule } from '../../workflows/domain/anchor/reanchoring.js';
 import type { ScheduleDate } from '../../workflows/domain/anchor/reanchoring.js';
+import { waitingConditions } from '../../workflows/domain/anchor/waiting.js';
+import type { Facts } from '../../workflows/domain/util/types.js';
 import type { UnsignedMessages } from './authorization.js';
 import { noTrace } from './commands/outcome.js';
 import type { AnchorDecision } from './commands/outcome.js';
@@ -132,7 +133,8 @@ const reanchorPiece = async (
       const id = snapshot.row.participant_id;
       const { decision, ahead } = decisionFor(snapshot, inputs.get(id)!, change, causes.get(id) ?? change.kind);
       if (decision) decisions.push(decision);
-      if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former))) awake.push(id);
+      if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former)) || asks(snapshot, change))
+        awake.push(id);
     }
     await slot.acquire();
     await writeDecisions(tx, audit, change.study_id, decisions, { schedulesWritten: slot.release });
@@ -213,14 +215,18 @@ async function policyBefore(tx: Tx, studyId: string): Promise<Policy | null> {
 }
 
 /**
- * Whether a proposal waits for something else under the new policy: other prerequisites, or no longer for a future day.
+ * Whether an override of this participant waits for a decision that others may make under another policy: those who
+ * were not told of it yet are.
  */
-function waitsForOther(snapshot: AnchorSnapshot, former: Policy): boolean {
-  if (snapshot.facts.anchor.status === 'finalized') return false;
-  const unmet = (policy: Policy) =>
-    prerequisites(policy, snapshot.facts, null)
-      .filter((p) => !p.met)
-      .map((p) => p.name)
-      .join();
-  return unmet(former) !== unmet(snapshot.policy) || dateAhead(evaluate(former, snapshot.facts)) !== null;
+const asks = ({ row }: AnchorSnapshot, { kind }: ReanchoringChange): boolean =>
+  kind === 'policy' && row.pending_override !== null;
+
+/** Whether a proposal waits for something else under the new policy, or is hindered by other rules. */
+function waitsForOther({ facts, policy, row }: AnchorSnapshot, former: Policy): boolean {
+  if (facts.anchor.status === 'finalized') return false;
+  const shown = (by: Policy, known: Facts) => {
+    const { waiting_for, date_ahead, rule_errors } = waitingConditions(by, known, row.pending_override !== null);
+    return JSON.stringify([waiting_for, date_ahead?.date ?? null, rule_errors]);
+  };
+  return shown(former, factsOf(row, former)) !== shown(policy, facts);
 }

@@ -82,9 +82,14 @@ export const closedState = (): WaitingState => ({
   pending_override: null,
 });
 
-/** Whether the waiting state is as it was read. A reminder changes no decision, but the time of the next reminder. */
-const leavesAsItWas = (command: AnchorCommand, { result, refused }: CommandResult): boolean =>
-  command.kind !== 'remind' && (refused !== undefined || result === 'unchanged' || result === 'none');
+/**
+ * Whether the waiting state is as it was read. A reminder changes no decision, but the time of the next reminder; a
+ * schedule may follow the participant's site alone.
+ */
+const leavesAsItWas = (command: AnchorCommand, { result, refused, schedule_version_id }: CommandResult): boolean =>
+  command.kind !== 'remind' &&
+  !schedule_version_id &&
+  (refused !== undefined || result === 'unchanged' || result === 'none');
 
 /**
  * An anchor that just became final: it waits for nothing, so its facts need not be read again. An applied override

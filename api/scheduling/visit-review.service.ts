@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { visitKey } from '../../db/audit/hashing.js';
 import type { ScheduledVisit } from '../../db/models/records.js';
 import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
@@ -22,6 +23,8 @@ export async function reviewVisit(
   input: Static<typeof Review>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<ScheduledVisit> {
+  // A re-anchoring writes mark and target as it read them under this lock.
+  await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
   const before = await getVisitOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   if (!before.needs_review) throw problem('NOTHING_TO_REVIEW');

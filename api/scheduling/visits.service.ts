@@ -92,6 +92,7 @@ async function keyWithin(tx: Tx, participantId: string, windowId: string): Promi
 }
 
 const DAYS = ['target_date', 'window_open', 'window_close'] as const;
+const READ_BY_SCHEDULES = [...DAYS, ...CONTENT, 'needs_review'] as const;
 const SCHEDULE = new Set(['target_date', 'window_open', 'window_close', 'status']);
 /** The audit log has them before and after. A visit's name is written by people. */
 const TOLD = [...DAYS, 'status', 'battery_id', 'datacapture_event'];
@@ -109,9 +110,9 @@ export async function changeVisit(
   input: Static<typeof VisitChange>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<VisitRecord> {
-  // The next schedule reads these changes under the anchor's lock: a cancellation, another date or battery comes before
-  // it or after.
-  if (input.status === 'cancelled' || [...DAYS, ...CONTENT].some((field) => input[field] !== undefined))
+  // The next schedule reads these changes under the anchor's lock: a cancellation, another date or battery, a mark for
+  // review comes before it or after.
+  if (input.status === 'cancelled' || READ_BY_SCHEDULES.some((field) => input[field] !== undefined))
     await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
   const { visit: before, participant } = await lockVisitForShare(tx, id);
   assertIfMatch({ ...before });

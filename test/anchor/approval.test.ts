@@ -113,6 +113,38 @@ describe('overrides that need an approval', function () {
       .and.not.include(other.userId);
   });
 
+  it('who approves by a later policy is told of what waits, once', async () => {
+    const own = await stage.study(withApproval);
+    const [former, next, coordinator] = await Promise.all([
+      own.as('researcher'),
+      own.as('investigator'),
+      own.as('coordinator'),
+    ]);
+    const person = await own.person();
+    await person.set(DAY);
+    const { body } = await person.override('2024-03-17', coordinator);
+    const told = async () =>
+      (
+        await stage.sql<{ user_id: string }>(
+          `select user_id from notifications where subject_id = ? and kind = 'override_pending' order by created_at, id`,
+          [body.override_request_id],
+        )
+      ).map((notice) => notice.user_id);
+    expect(await told()).to.deep.equal([former.userId]);
+    const approvedBy = (roles: string[]) =>
+      own.policy({
+        ...withApproval,
+        permissions: { ...withApproval.permissions, override_approver_roles: roles },
+      });
+    await approvedBy(['investigator']);
+    await until(async () => expect(await told()).to.deep.equal([former.userId, next.userId]));
+    await approvedBy(['researcher', 'investigator']);
+    await own.settled();
+    await person.settled();
+    expect(await told()).to.deep.equal([former.userId, next.userId]);
+    expect((await person.decide(body.override_request_id, 'approve', next)).status).to.equal(200);
+  });
+
   it('it stands in the approver’s inbox and in the participant’s list', async () => {
     const { person, request } = await asked();
     const { items } = await approver.expect<{ items: Record<string, unknown>[] }>(

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { anchorState } from '../../workflows/contract.js';
 import { newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
@@ -289,6 +290,10 @@ describe('edc scheduling: events, instances, holidays', function () {
       // Who moves there goes by that calendar, and by the former one when he returns.
       await stage.admin.expect(200, 'PATCH', `/api/participants/${elsewhere.id}`, { site_id: site.id });
       expect(await atVersion(elsewhere, 2)).to.include({ anchor_date_used: '2024-03-06', scheduling_mode: 'edc' });
+      const moved = (await elsewhere.anchor()).current_schedule_version_id;
+      await until(async () =>
+        expect(await stage.handle(elsewhere.id).query(anchorState)).to.include({ schedule_version_id: moved }),
+      );
       expect((await targets(elsewhere)).sort()).to.deep.equal([
         ['D2', 1, '2024-03-10'],
         ['D3', 1, '2024-03-10'],

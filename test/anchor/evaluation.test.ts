@@ -32,6 +32,19 @@ describe('evaluation rules of the anchor date', function () {
       await person.becomes({ status: 'finalized', enrollment_date: '2024-03-12', source_type: 'eligibility_workflow' });
     });
 
+    it('one without a number has its place in the list, and of equal ones the first is tried first', async () => {
+      const study = await stage.study({
+        ...free,
+        sources: [{ type: 'manual_entry' }, { type: 'eligibility_workflow', priority: 1 }],
+      });
+      const person = await study.person();
+      await person.set(DAY);
+      await person.eligible('2024-03-12T10:00:00Z');
+      await person.settled();
+      expect((await person.post('/evaluate')).body).to.include({ result: 'unchanged' });
+      expect(await person.anchor()).to.include({ enrollment_date: DAY, source_type: 'manual_entry' });
+    });
+
     it('an inactive source is passed over', async () => {
       const study = await stage.study({
         ...free,

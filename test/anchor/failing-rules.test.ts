@@ -62,4 +62,45 @@ describe('A rule of the policy that fails when it is run', () => {
       { code: 'CUSTOM_RULE', rule: 'late', message: 'the rule "late" is not passed' },
     ]);
   });
+
+  describe('is not one', () => {
+    it('where it asks with has() for an item of a form that the participant has not got', async () => {
+      const expression = '!has(forms.SCREENING.RESULT) || forms.SCREENING.RESULT == "negative"';
+      const study = await stage.study({
+        sources: [{ type: 'manual_entry' }],
+        prerequisites: { require_consent_signed: false, custom_rule: expression },
+        validation: {
+          custom_rules: [{ id: 'r', name: 'negative', expression, error_message: 'not negative', severity: 'error' }],
+        },
+      });
+      const [without, negative, positive] = await Promise.all([study.person(), study.person(), study.person()]);
+      await negative.form('SCREENING', { RESULT: 'negative' });
+      await positive.form('SCREENING', { RESULT: 'positive' });
+      for (const person of [without, negative])
+        expect((await person.set('2024-03-10')).body.evaluation).to.deep.include({ result: 'set', warnings: [] });
+      expect((await positive.set('2024-03-10')).body.errors).to.deep.equal([
+        { code: 'CUSTOM_RULE', rule: 'r', message: 'not negative' },
+      ]);
+      const [entry] = await without.history();
+      expect(
+        await stage.admin.expect(200, 'POST', `${without.path}/anchor-date/decisions/${entry!.id}/rederive`),
+      ).to.deep.include({ same: true, differences: [] });
+    });
+
+    it('where it is about a date that there is none of yet', async () => {
+      const study = await stage.study({
+        sources: [{ type: 'manual_entry' }],
+        prerequisites: { require_consent_signed: false, custom_rule: 'dayOfWeek(candidate.date) < 6' },
+      });
+      const person = await study.person();
+      expect((await person.post('/evaluate', {})).body).to.deep.include({ result: 'none', warnings: [] });
+      const state = await stage.handle(person.id).query(anchorState);
+      expect(state)
+        .to.deep.include({ waiting_for: ['date', 'custom_rule'] })
+        .and.not.to.have.property('rule_errors');
+      // A Sunday, and a Monday.
+      expect((await person.set('2024-03-10')).body.evaluation).to.deep.include({ result: 'proposed', warnings: [] });
+      expect((await person.set('2024-03-11')).body.evaluation).to.deep.include({ result: 'finalized', warnings: [] });
+    });
+  });
 });

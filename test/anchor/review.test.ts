@@ -165,6 +165,38 @@ describe('completed visits when the anchor moves', function () {
       expect(answers.map((a) => a.status).sort()).to.deep.equal([200, 409, 409, 409, 409, 409]);
     });
 
+    it('is not undone by an override of the same moment: each sees all of the other, or nothing', async () => {
+      const { person, id } = await flagged();
+      const sent: Promise<{ status: number }>[] = [];
+      await stage.database.transaction(async (holder) => {
+        const held = await holder.raw<{ rows: { pid: number }[] }>(
+          'select pg_backend_pid() as pid from scheduled_visits where id = ? for update',
+          [id],
+        );
+        const waiting = (count: number) =>
+          until(
+            async () => {
+              const [blocked] = await stage.sql<{ n: number }>(
+                `with recursive blocked as (
+                   select pid from pg_stat_activity where ? = any(pg_blocking_pids(pid))
+                   union select a.pid from pg_stat_activity a join blocked b on b.pid = any(pg_blocking_pids(a.pid)))
+                 select count(*)::int as n from blocked`,
+                [held.rows[0]!.pid],
+              );
+              return blocked!.n === count;
+            },
+            { what: `${count} to wait` },
+          );
+        sent.push(review(id, { keep_target: false }));
+        await waiting(1);
+        sent.push(person.override('2024-03-25'));
+        await waiting(2);
+      });
+      expect((await Promise.all(sent)).map(({ status }) => status)).to.deep.equal([200, 200]);
+      // The review came first: the target of the version before the override, and a new review of the one after it.
+      expect(await visitOf(id)).to.include({ reporting_target_date: '2024-03-20', needs_review: true });
+    });
+
     it('holds until the target moves again: a further version alone does not flag it', async () => {
       const own = await studyWith('flag_for_review');
       const { person, done } = await halfway(own);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { anchorState } from '../../workflows/contract.js';
 import { Stage } from './stage.js';
 
 const FIRST = '2024-03-01',
@@ -71,5 +72,25 @@ describe('A date that stands', function () {
     expect((await person.set('2024-03-02')).body).to.include({ code: 'OVERRIDE_REQUIRED' });
     const other = await study.person();
     expect((await other.set(FIRST)).status, 'a new date is judged').to.equal(400);
+  });
+
+  it('that does not count is waited for: refused by a rule, or cancelled', async () => {
+    const study = await stage.study({
+      sources: [{ type: 'form_item', form_mapping: { form_oid: 'ENROLL', item_oid: 'DAY' } }],
+    });
+    const person = await study.person();
+    const waiting = async () => (await stage.handle(person.id).query(anchorState))!.waiting_for;
+    await person.form('ENROLL', { DAY: FIRST });
+    await person.becomes({ status: 'provisional', enrollment_date: FIRST });
+    expect(await waiting()).to.deep.equal(['consent']);
+    await person.consent(`${SECOND}T09:00:00Z`);
+    await person.settled();
+    expect((await person.post('/evaluate')).body).to.include({ result: 'validation_failed' });
+    expect(await waiting(), 'it lies before the consent').to.deep.equal(['date']);
+    await person.post('/cancel', {});
+    expect(await waiting(), 'it was cancelled').to.deep.equal(['date']);
+    await person.form('ENROLL', { DAY: SECOND });
+    await person.becomes({ status: 'finalized', enrollment_date: SECOND });
+    expect(await waiting()).to.deep.equal([]);
   });
 });

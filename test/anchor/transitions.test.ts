@@ -415,6 +415,24 @@ describe('states and transitions of the anchor date', function () {
     expect(await person.anchor()).to.include({ status: 'provisional', version: 3 });
   });
 
+  it('after override_back the guards hold for every move until the date is final, not for the first alone', async () => {
+    const person = await (await stage.study({ sources: [{ type: 'manual_entry' }] })).person();
+    const consent = await person.consent('2024-03-01T10:00:00Z');
+    await person.set(DAY);
+    await person.post('/override-back', { reason: 'reopened' });
+    await stage.admin.expect(200, 'PATCH', `${person.path}/consents/${consent.id}`, { status: 'revoked' });
+    await person.settled();
+    expect((await person.set('2024-03-12')).body).to.include({ status: 'provisional', enrollment_date: '2024-03-12' });
+    await person.form('VISIT', {}, 'signed');
+    await person.settled();
+    const { status, body } = await person.set('2024-03-14');
+    expect([status, body.code]).to.deep.equal([400, 'NOT_ALLOWED_AFTER_SIGNATURE']);
+    // Where it stays it becomes final as its prerequisite is met, and an override is refused as it was.
+    await person.consent('2024-03-02T10:00:00Z');
+    await person.becomes({ status: 'finalized', enrollment_date: '2024-03-12' });
+    expect((await person.override('2024-03-14')).body).to.include({ code: 'NOT_ALLOWED_AFTER_SIGNATURE' });
+  });
+
   it('after override_back a changed source finalizes again', async () => {
     const person = await consentless.person();
     await person.set(DAY);

@@ -174,20 +174,20 @@ describe('the anchor policy', () => {
       ['consent_workflow', 1],
     ]);
   });
-  it('a source without a priority has its place in the list, or the next that is free', () => {
+  it('a source without a priority has its place in the list, before those after it that have the same', () => {
     expect(order([{ type: 'manual_entry' }, { type: 'consent_workflow' }])).to.deep.equal([
       ['manual_entry', 1],
       ['consent_workflow', 2],
     ]);
     expect(order([{ type: 'manual_entry', priority: 2 }, { type: 'consent_workflow' }])).to.deep.equal([
       ['manual_entry', 2],
-      ['consent_workflow', 3],
+      ['consent_workflow', 2],
     ]);
     expect(
       order([{ type: 'manual_entry' }, { type: 'consent_workflow', priority: 1 }, { type: 'randomization' }]),
     ).to.deep.equal([
+      ['manual_entry', 1],
       ['consent_workflow', 1],
-      ['manual_entry', 2],
       ['randomization', 3],
     ]);
   });

@@ -68,16 +68,9 @@ export function completePolicy(input: PolicyInput): Policy {
   return policy;
 }
 
-/** A source without a priority gets its index in the list, or the next free number. */
-function prioritized<S extends { priority?: number }>(sources: readonly S[]): (S & { priority: number })[] {
-  const taken = new Set(sources.map((source) => source.priority));
-  return sources.map((source, index) => {
-    let priority = source.priority ?? index + 1;
-    while (source.priority === undefined && taken.has(priority)) priority += 1;
-    taken.add(priority);
-    return { ...source, priority };
-  });
-}
+/** A source without a priority has the one of its place in the list. Equal ones are tried in the list's order. */
+const prioritized = <S extends { priority?: number }>(sources: readonly S[]): (S & { priority: number })[] =>
+  sources.map((source, index) => ({ ...source, priority: source.priority ?? index + 1 }));
 
 const implied: Record<Exclude<Policy['anchor_type'], 'custom'>, PolicySource[]> = {
   enrollment: defaultPolicy.sources,

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../expressions/expressions.js';
 import type { Policy } from './policy-schema.js';
 import { DecisionContext } from './decision-context.js';
 import type { Candidate, Facts } from '../util/types.js';
@@ -35,11 +36,15 @@ export function prerequisites(
     list.push({ name: 'baseline_visit', met: facts.baseline.some((visit) => visit.status === 'completed') });
   if (custom_rule !== undefined) {
     const outcome = context.run(custom_rule, candidate);
+    // Before there is a date, a rule about the date is not broken: it has nothing to read yet.
+    const isEarly = candidate === null && namesCandidate(custom_rule);
     list.push({
       name: 'custom_rule',
       met: outcome.ok && outcome.value === true,
-      ...(!outcome.ok && { reason: outcome.reason }),
+      ...(!outcome.ok && !isEarly && { reason: outcome.reason }),
     });
   }
   return list;
 }
+
+const namesCandidate = (expression: string): boolean => fieldsOf(expression, 'candidate')?.length !== 0;

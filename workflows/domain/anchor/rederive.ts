@@ -112,4 +112,5 @@ function override(
 const essence = (trace: Trace): unknown => ({
   ...trace,
   sources: trace.sources.map(({ reason: _reason, ...source }) => source),
+  prerequisites: trace.prerequisites.map(({ reason: _reason, ...prerequisite }) => prerequisite),
 });

@@ -27,7 +27,9 @@ export function waitingConditions(policy: Policy, facts: Facts, hasPendingOverri
   if (hasPendingOverride) waiting.push('approval');
   const decision = evaluate(policy, facts);
   const ahead = isReopenedAndUnchanged(policy, facts) ? null : awaitedDay(facts, decision);
-  if (ahead || (!decision.candidate && anchor.status !== 'finalized')) waiting.push('date');
+  // Without a date, with one that is refused, and after a cancel: it waits for a date that counts.
+  const hasNone = anchor.status !== 'finalized' && ['none', 'validation_failed'].includes(decision.result);
+  if (ahead || hasNone) waiting.push('date');
   if (anchor.status !== 'finalized')
     waiting.push(...decision.trace.prerequisites.filter(({ met }) => !met).map(({ name }) => name));
   if (waiting.length === 0 && anchor.reopened) waiting.push('evaluation');

@@ -101,11 +101,11 @@ export interface ExpressionFault {
 /** A regular expression can run forever, a binding can double a text at each step: neither is needed for a date. */
 const REFUSED = new Set(['matches', 'bind']);
 
-const remembered = (make: (expression: string) => ParseResult) => {
-  const made = new Map<string, ParseResult>();
-  return (expression: string): ParseResult => {
+const remembered = <Made>(make: (expression: string) => Made) => {
+  const made = new Map<string, Made>();
+  return (expression: string): Made => {
     let found = made.get(expression);
-    if (!found) {
+    if (found === undefined) {
       found = make(expression);
       if (made.size > 1000) made.clear();
       made.set(expression, found);
@@ -314,13 +314,26 @@ const overBudget = (what: string): RuleOutcome => ({
   reason: `RULE_ERROR: ${what} more than ${MAX_STEPS.toLocaleString('en')} steps`,
 });
 
+const formsNamed = remembered((expression) => [
+  ...new Set((formItemsOf(expression) ?? []).map(({ form_oid }) => form_oid)),
+]);
+
+/** A form that is not there has no items: `has(forms.FORM.ITEM)` is then false, and reading the item is an error. */
+function withNamedForms(expression: string, context: ExpressionContext): ExpressionContext {
+  const forms = context.forms as Record<string, unknown>;
+  const absent = formsNamed(expression).filter((form) => !Object.hasOwn(forms, form));
+  if (absent.length === 0) return context;
+  return { ...context, forms: { ...forms, ...Object.fromEntries(absent.map((form) => [form, {}])) } };
+}
+
 /**
  * Runs an expression; a run-time error or an exceeded budget is a result, never thrown.
+ * @param variables `expressionContext`
  * @param budget shared by the expressions of one decision
  */
 export function runExpression(
   expression: string,
-  context: Record<string, unknown>,
+  variables: ExpressionContext,
   budget = new StepBudget(),
 ): RuleOutcome {
   const isFirst = budget.spent === 0;
@@ -328,10 +341,11 @@ export function runExpression(
   if (budget.spent > MAX_STEPS) return over();
   startCounting(budget);
   try {
-    const value: unknown = runnable(expression)(context);
+    const value: unknown = runnable(expression)(withNamedForms(expression, variables));
     return isOverBudget() ? over() : { ok: true, value };
   } catch (fault) {
-    return isOverBudget() ? over() : { ok: false, reason: `RULE_ERROR: ${faultAsWritten(expression, context, fault)}` };
+    if (isOverBudget()) return over();
+    return { ok: false, reason: `RULE_ERROR: ${faultAsWritten(expression, variables, fault)}` };
   } finally {
     stopCounting(budget);
   }
@@ -340,7 +354,7 @@ export function runExpression(
 /** The error with its place in the original expression, which takes no more steps than were counted. */
 function faultAsWritten(expression: string, context: Record<string, unknown>, fault: unknown): string {
   try {
-    parse(expression)(context);
+    parse(expression)(withNamedForms(expression, context));
   } catch (sameFault) {
     return withoutValue(expression, sentenceOf(sameFault));
   }
