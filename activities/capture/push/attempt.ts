@@ -32,7 +32,7 @@ import { pushRecord } from './push-record.js';
  */
 const leaseSeconds = ({ settings }: PushDeps) => settings.DATACAPTURE_TIMEOUT_SECONDS + 3;
 /** All calls of an attempt together, and a margin: a probe that is silent for longer was lost. */
-const probeSeconds = ({ settings }: PushDeps) => 9 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
+const probeSeconds = ({ settings }: PushDeps) => 10 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
 
 const report = (status: PushReport['status']): PushReport => ({
   status,
@@ -124,11 +124,11 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
       };
     }
 
-    // The record is looked up; one that may have been written is also read back: two calls, or three.
+    // Record and event are looked up; a record that may have been written is also read back: three calls, or four.
     const turnIn = await slotIn(
       tx,
       push,
-      (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 3 : 2),
+      (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 4 : 3),
     );
     if (turnIn > NEAR_MS) return { turnIn };
     const target: PushTarget = { studyId, record: plan.record, event: plan.event };
