@@ -20,6 +20,7 @@ import type { PushReport, PushResultsStart } from '../../../workflows/contract.j
 import { fieldsTaken, planPush } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan } from '../../../workflows/domain/capture/push-record.js';
 import { CaptureFailure, recordBusy } from '../client/failure.js';
+import { placeOfPush } from '../client/rate-limit.js';
 import { isRetried } from './deps.js';
 import type { PushDeps } from './deps.js';
 import { completePush } from './complete-push.js';
@@ -125,10 +126,9 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
     }
 
     // Record and event are looked up; a record that may have been written is also read back: three calls, or four.
-    const turnIn = await slotIn(
-      tx,
-      push,
-      (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 4 : 3),
+    const calls = push.unanswered ? 4 : 3;
+    const turnIn = await slotIn(tx, push, () =>
+      placeOfPush(tx, config!.api_url, calls, deps.settings.DATACAPTURE_PUSHES_PER_MINUTE),
     );
     if (turnIn > NEAR_MS) return { turnIn };
     const target: PushTarget = { studyId, record: plan.record, event: plan.event };
