@@ -2,7 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { nowMs, nowIso } from '../../../db/client/clock.js';
 import { acquirePermit } from '../../../db/capture/breakers.queries.js';
 import type { BreakerPermit } from '../../../db/capture/breakers.queries.js';
-import { findConfig, noteConnection, updateConfig } from '../../../db/capture/datacapture-configs.queries.js';
+import {
+  findConfig,
+  isStillConnected,
+  noteConnection,
+  updateConfig,
+} from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
 import {
@@ -150,14 +155,18 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
  */
 async function noteOutcome(
   deps: PushDeps,
-  { study_id: studyId, sync_status }: DatacaptureConfigRow,
+  used: DatacaptureConfigRow,
   wasForbidden: boolean,
   outcome: PushOutcome,
 ): Promise<void> {
+  const { study_id: studyId, sync_status } = used;
   if (outcome.kind === 'failed' && (outcome.type !== 'rejected' || outcome.forbidden)) {
-    await withStudyScope(deps.database, studyId, ({ tx }) => noteConnection(tx, studyId, outcome.message));
+    await withStudyScope(deps.database, studyId, async ({ tx }) => {
+      if (await isStillConnected(tx, studyId, used)) await noteConnection(tx, studyId, outcome.message);
+    });
   } else if (outcome.kind === 'success' && (wasForbidden || sync_status === 'error')) {
     await withStudyScope(deps.database, studyId, async ({ tx }) => {
+      if (!(await isStillConnected(tx, studyId, used))) return;
       await updateConfig(tx, studyId, { sync_status: 'active', sync_error_message: null });
       await retryForbidden(tx, studyId, 'write');
     });
