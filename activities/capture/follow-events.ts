@@ -10,7 +10,7 @@ import type { WriteTransaction } from '../../db/client/transaction.js';
 import { newArms } from '../../workflows/domain/capture/arms.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import { followEvents, renamed, renamedKeys } from '../../workflows/domain/capture/known-events.js';
-import type { EventRename, ListedEvent } from '../../workflows/domain/capture/known-events.js';
+import type { EventRename, KnownEvents, ListedEvent } from '../../workflows/domain/capture/known-events.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { CaptureRow } from './client/client.js';
 import type { CaptureConnection } from './client/connection.js';
@@ -120,6 +120,20 @@ export const listedEventOf = (row: CaptureRow): CaptureEvent => ({
 const text = (value: unknown) => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '');
 const whole = (value: unknown) => (text(value).trim() !== '' && Number.isInteger(Number(value)) ? Number(value) : null);
 
+/** The events; undefined: a token that may read records but not events still reads and writes records. */
+async function eventsListed(
+  deps: CaptureDeps,
+  { config, client }: CaptureConnection,
+): Promise<CaptureEvent[] | undefined> {
+  try {
+    return (await client.events()).map(listedEventOf);
+  } catch (failure) {
+    if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;
+    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
+    return undefined;
+  }
+}
+
 /**
  * The configuration after applying renames from the capture system.
  * @param turn before the call
@@ -130,15 +144,41 @@ export async function withPresentNames(
   turn: () => Promise<void> = () => Promise.resolve(),
 ): Promise<DatacaptureConfigRow> {
   await turn();
-  let listed: CaptureEvent[];
-  try {
-    listed = (await client.events()).map(listedEventOf);
-  } catch (failure) {
-    // A token that may read records but not events still reads records.
-    if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;
-    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
-    return config;
-  }
+  const listed = await eventsListed(deps, { config, client });
+  if (!listed) return config;
+  return followed(deps, config, listed);
+}
+
+/** The configuration after applying the renames that a list of events shows. */
+async function followed(
+  deps: Pick<CaptureDeps, 'database'>,
+  config: DatacaptureConfigRow,
+  listed: readonly ListedEvent[],
+): Promise<DatacaptureConfigRow> {
   const { known } = followEvents(config.known_events, listed);
   return (await noteEvents(deps, config.study_id, listed)) ?? { ...config, known_events: known };
+}
+
+/**
+ * The name of a visit's event in the capture system now, with the events that are known now. After renames another
+ * event may have its name: results would stand there as if they were that one's. A name that no event has any more is
+ * left as it is: it is refused there, and the next reading follows the rename.
+ * @param turn before the call
+ */
+export async function eventNow(
+  deps: CaptureDeps,
+  { config, client }: CaptureConnection,
+  event: string,
+  turn: () => Promise<void>,
+): Promise<{ event: string; known: KnownEvents }> {
+  const known = config.known_events;
+  const own = Object.entries(known).find(([, { name }]) => name === event);
+  if (!own) return { event, known };
+  const [id, { identity }] = own;
+  await turn();
+  const listed = await eventsListed(deps, { config, client });
+  const holder = listed?.find(({ unique_event_name }) => unique_event_name === event)?.event_id;
+  if (!listed || !holder || holder === id) return { event, known };
+  const { known_events: after } = await followed(deps, config, listed);
+  return { event: Object.values(after).find((each) => each.identity === identity)?.name ?? event, known: after };
 }

@@ -1,10 +1,10 @@
 import { Context } from '@temporalio/activity';
-import { chunk } from '../../db/client/sets/chunk.js';
 import { claimRecords, releaseRecords } from '../../db/capture/datacapture-records.queries.js';
 import { openRecords } from '../../db/capture/datacapture-syncs.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { DatacaptureSyncStart } from '../../workflows/contract.js';
 import { pipelined } from '../util/pipelined.js';
+import { batchSizeOf } from './batch-size.js';
 import { openConnection } from './client/connection.js';
 import type { CaptureConnection } from './client/connection.js';
 import { readingFacts } from './client/project-facts.js';
@@ -18,10 +18,8 @@ import { writeBatch } from './write-batch.js';
 /** A running sync or poll, with the fields that it requests. */
 export type OpenSync = DatacaptureSyncStart & { plan: ExportPlan };
 
-/** Records of one export and one transaction. The request's body contains the ids: a few kilobytes. */
-const BATCH = 250;
-/** Batches of one attempt: each attempt is a workflow step, which takes as long as an unchanged batch. */
-const BATCHES = 20;
+/** Records of one attempt: each attempt is a workflow step, which takes as long as an unchanged batch. */
+const RECORDS = 5_000;
 /** No further batch begins after this time, so that the workflow shows the sync's progress, too. */
 const ATTEMPT_MS = 8_000;
 /** Longer than a batch may take. */
@@ -37,7 +35,7 @@ const BETWEEN_MS = 2_000;
 export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promise<{ left: number }> {
   const { sync_id, study_id } = reading;
   const connected = await openConnection(deps, study_id);
-  const open = await readInScope(deps.database, study_id, (tx) => openRecords(tx, sync_id, BATCH * BATCHES));
+  const open = await readInScope(deps.database, study_id, (tx) => openRecords(tx, sync_id, RECORDS));
   if (open.left === 0) return { left: 0 };
   const enough = performance.now() + ATTEMPT_MS;
   // Cancelled by a user, or because this worker is stopping.
@@ -46,13 +44,16 @@ export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promi
     cancellationSignal,
   } = Context.current();
   const goesOn = () => performance.now() < enough && !cancellationSignal.aborted;
+  const size = batchSizeOf(sync_id);
+  const read = (records: readonly string[]) =>
+    size.reading(records.length, () => readBatch(deps, connected, { ...reading, vanished: open.vanished }, records));
   // Two concurrent writes may conflict at a site or a code that both create; refused batches are repeated one by one.
   const done = await pipelined(
-    chunk(open.records, BATCH),
-    async (records) =>
-      goesOn() ? readBatch(deps, connected, { ...reading, vanished: open.vanished }, records) : undefined,
+    size.batchesOf(open.records),
+    async (records) => (goesOn() ? read(records) : undefined),
     attempt === 1 ? 2 : 1,
   );
+  size.grow();
   const left = done.filter((each) => each !== undefined);
   // Triggers hold all of them: their readings are as recent as ours.
   if (left.length === 0 && !cancellationSignal.aborted) throw recordBusy(1_000);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { nowIso } from '../../db/client/clock.js';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { chunk } from '../../db/client/sets/chunk.js';
@@ -77,22 +77,21 @@ async function openPoll(deps: CaptureDeps, { study_id }: DatacapturePollStart): 
   });
 }
 
-/** The basis of a sync: if it changes meanwhile, the sync is incomplete. */
-const basisOf = (c: DatacaptureConfigRow, policy: unknown) =>
-  createHash('sha256')
-    .update(
-      canonicalJson([
-        c.api_url,
-        c.api_token_encrypted,
-        c.project_id,
-        c.enrollment_instrument,
-        c.enrollment_event,
-        c.participant_field_mapping,
-        c.create_missing_sites,
-        policyItems(policy, c.enrollment_instrument ?? '').sort(),
-      ]),
-    )
-    .digest('hex');
+const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
+
+/** The basis of a sync, beginning with its connection: if it changes meanwhile, the sync is incomplete. */
+const basisOf = (c: DatacaptureConfigRow, policy: unknown): string => {
+  const read = [
+    c.project_id,
+    c.enrollment_instrument,
+    c.enrollment_event,
+    c.participant_field_mapping,
+    c.create_missing_sites,
+    policyItems(policy, c.enrollment_instrument ?? '').sort(),
+  ];
+  return `${sha256([c.api_url, c.api_token_encrypted])}/${sha256(read)}`;
+};
+const connectionIn = (basis: string) => basis.split('/', 1)[0];
 
 /** Stores the records to read and the vanished ones; idempotent. */
 async function listRecords(
@@ -192,14 +191,15 @@ async function endSync(
     if (!(await syncs.closeSync(work.tx, sync_id, { status: 'completed' }))) return;
     // Since a poll of changes began, it turned out that all records are to be read again (noteEvents).
     const isReset = sync.changed_since !== null && config.polled_at === null;
-    const isSame = basisOf(config, await currentPolicyRow(work.tx, study_id)) === basis;
+    const present = basisOf(config, await currentPolicyRow(work.tx, study_id));
+    // Another address or token that was saved meanwhile is untested.
+    const isConnected = connectionIn(present) === connectionIn(basis);
     await updateConfig(work.tx, study_id, {
       last_sync_at: nowIso(),
-      sync_status: 'active',
-      sync_error_message: null,
-      polled_at: isSame && !isReset ? sync.started_at : null,
+      ...(isConnected && { sync_status: 'active', sync_error_message: null }),
+      polled_at: present === basis && !isReset ? sync.started_at : null,
     });
-    await retryForbidden(work.tx, study_id, 'read');
+    if (isConnected) await retryForbidden(work.tx, study_id, 'read');
     recordEnd(work, sync, 'datacapture_sync_completed', { counts: sync.counts });
   });
 }

@@ -122,6 +122,18 @@ export async function noteConnection(tx: Tx, studyId: string, fault: string | nu
   return (await query.update(values)) > 0;
 }
 
+/** What a caller of the capture system used. */
+export type UsedConnection = Pick<DatacaptureConfigRow, 'api_url' | 'api_token_encrypted'>;
+
+/**
+ * Whether a study's connection is still this one; it stays so until the transaction ends. What was learned by another
+ * address or token tells nothing of the present one.
+ */
+export async function isStillConnected(tx: Tx, studyId: string, used: UsedConnection): Promise<boolean> {
+  const present = await findConfig(tx, studyId, 'for no key update');
+  return present?.api_url === used.api_url && present.api_token_encrypted === used.api_token_encrypted;
+}
+
 /** Numbers of visits whose results are pending, pushed or failed. */
 export async function pushCounts(tx: Tx, studyId: string): Promise<PushCounts> {
   const rows = await query<PushCounts>(tx, PUSH_COUNTS, [studyId]);

@@ -107,23 +107,22 @@ export async function noteAttempt(tx: Tx, sessionId: string, attemptId: string, 
 }
 
 /**
- * When a push may call: the pushes of a configuration keep this many milliseconds between them, in order of arrival, on
- * all workers. An assigned slot stays until the attempt ends.
+ * When a push may call. An assigned slot stays until the attempt ends.
+ * @param place takes a place in the queue of pushes to its server: the milliseconds until its turn
  * @returns the milliseconds until then; 0: now
  */
-export async function slotIn(tx: Tx, push: PushRow, milliseconds: number): Promise<number> {
+export async function slotIn(tx: Tx, push: PushRow, place: () => Promise<number>): Promise<number> {
   if (push.slot_at === null) {
     // Pushes already wait for an open breaker.
-    const [slot] = (await tx('datacapture_breakers')
-      .where({ study_id: push.study_id, state: 'closed' })
-      .update({
-        next_slot_at: tx.raw(`greatest(next_slot_at, clock_timestamp()) + ? * interval '1 millisecond'`, [
-          milliseconds,
-        ]),
-      })
-      .returning(tx.raw(`next_slot_at - ? * interval '1 millisecond' as at`, [milliseconds]))) as { at: string }[];
-    if (!slot) return 0;
-    await tx('result_pushes').where({ session_id: push.session_id }).update({ slot_at: slot.at });
+    const open: unknown = await tx('datacapture_breakers')
+      .where({ study_id: push.study_id })
+      .whereNot({ state: 'closed' })
+      .first('study_id');
+    if (open !== undefined) return 0;
+    const wait = await place();
+    await tx('result_pushes')
+      .where({ session_id: push.session_id })
+      .update({ slot_at: tx.raw(`clock_timestamp() + ? * interval '1 millisecond'`, [wait]) });
   }
   const left = (await tx('result_pushes')
     .where({ session_id: push.session_id })

@@ -183,14 +183,17 @@ export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise
 /** Older ones are left to a person: their records have been read since, or are gone. */
 const FORBIDDEN_DAYS = 30;
 
-/** Requeues triggers that failed for lack of access, as the capture system grants it (again). */
+/**
+ * Requeues triggers that failed for lack of access, as the capture system grants it (again): it refused the token, or
+ * the stored token or address was of no use (`configuration`).
+ */
 export async function retryForbiddenTriggers(tx: Tx, studyId: string): Promise<void> {
   const requeued = await prepared<{ id: string; attempt: number }>(
     tx,
     `with forbidden as (
        select id from webhook_events where study_id = $1 and status = 'failed'
          and received_at > clock_timestamp() - $2 * interval '1 day'
-         and error ~ '^rejected: The capture system refused \\((401|403)\\)'
+         and error ~ '^(rejected: The capture system refused \\((401|403)\\)|configuration: )'
         order by received_at, seq for update skip locked)
      update webhook_events e set status = 'received', error = null, processed_at = null, attempt = e.attempt + 1
        from forbidden where e.id = forbidden.id returning e.id, e.attempt`,

@@ -1,5 +1,5 @@
 import { execute, prepared } from '../client/query.js';
-import type { Database } from '../client/database.js';
+import type { Database, Tx } from '../client/database.js';
 
 const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /**
@@ -29,21 +29,29 @@ export async function takePoints(
   return { taken: row!.points, endsInMs: Math.max(0, row!.left) };
 }
 
-/** A longer wait comes from a row that was written when the clock was wrong. */
+/** The longest queue of callers that wait in place. */
 const MAX_WINDOW_MS = 60_000;
 
 /**
- * Takes a place in a key's queue, which lets one through each `apartMs`, and after a pause up to `burst` at once.
+ * Takes a place in a key's queue, which lets one through each `apartMs` (whole milliseconds), and after a pause up to
+ * `burst` at once.
+ * @param longestMs no queue is that long: a longer one comes from a row that was written when the clock was wrong
  * @returns how long to wait for it, ms
  */
-export async function takePlace(database: Database, key: string, apartMs: number, burst: number): Promise<number> {
+export async function takePlace(
+  database: Database | Tx,
+  key: string,
+  apartMs: number,
+  burst: number,
+  longestMs = MAX_WINDOW_MS,
+): Promise<number> {
   const [row] = await prepared<{ left: number }>(
     database,
     `insert into rate_limits as r (key, points, expire) values ($1, 1, ${NOW} + $2::bigint)
      on conflict (key) do update set expire = case when r.expire > excluded.expire + $3::bigint
        then excluded.expire else greatest(r.expire + $2::bigint, excluded.expire) end
      returning (r.expire - ${NOW})::float8 as left`,
-    [key, apartMs, apartMs * burst + MAX_WINDOW_MS],
+    [key, apartMs, apartMs * burst + longestMs],
   );
   return Math.max(0, row!.left - apartMs * burst);
 }

@@ -125,7 +125,7 @@ async function answer(ctx: Context, world: World, stopping: AbortSignal): Promis
     send(ctx, refusal, {}, undefined, stopping);
     return;
   }
-  const suffering = world.faults.take(projectId, content, action);
+  const suffering = world.faults.take(projectId, content, action, params.list('records')?.length);
   const fault = faultName(suffering);
   if (suffering.latency_ms !== undefined) await wait(suffering.latency_ms, undefined, { signal: stopping });
   if (suffering.drop === 'before') {

@@ -4,7 +4,7 @@ import type { Fault } from './schemas.js';
 /** What one call shall suffer: the faults that fit it, put together. The first that says a thing decides it. */
 export type Suffering = Omit<
   Fault,
-  'project_id' | 'content' | 'times' | 'skip' | 'every' | 'rate_limit_per_minute' | 'ban'
+  'project_id' | 'content' | 'times' | 'skip' | 'every' | 'above_records' | 'rate_limit_per_minute' | 'ban'
 >;
 
 interface ActiveFault {
@@ -75,8 +75,8 @@ export class FaultSwitch {
     return errorAnswer(429, `Too many requests: the limit is ${limit} a minute`, format);
   }
 
-  /** Counts the call and says what shall be done to it. */
-  take(projectId: number | null, content: string, action: string): Suffering {
+  /** Counts the call, which names so many records, and says what shall be done to it. */
+  take(projectId: number | null, content: string, action: string, records = 0): Suffering {
     const suffering: Suffering = {};
     for (const active of this.#faults) {
       const {
@@ -85,11 +85,13 @@ export class FaultSwitch {
         times,
         skip = 0,
         every = 1,
+        above_records: most,
         rate_limit_per_minute: limit,
         ban: _ban,
         ...effects
       } = active.fault;
       if (limit !== undefined || !fits(active.fault, projectId, content, action)) continue;
+      if (most !== undefined && records <= most) continue;
       active.seen += 1;
       if (
         active.seen <= skip ||

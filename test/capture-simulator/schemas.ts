@@ -100,6 +100,7 @@ export const FaultSchema = Type.Object(
     times: Type.Optional(Type.Integer({ minimum: 1 })),
     skip: Type.Optional(Type.Integer({ minimum: 0 })),
     every: Type.Optional(Type.Integer({ minimum: 1 })),
+    above_records: Type.Optional(Type.Integer({ minimum: 0 })),
     latency_ms: Type.Optional(Type.Number({ minimum: 0 })),
     status: Type.Optional(Type.Integer({ minimum: 200, maximum: 599 })),
     message: Type.Optional(Type.String()),

@@ -89,4 +89,17 @@ describe('records that the token could not read for a while, and that do not cha
     expect(await seen(study)).to.deep.equal([['a', '2026-01-15']]);
     expect((await polled(temporal, study, 2)).progress, 'and not again').to.include({ total: 0 });
   });
+
+  it('and so is one whose trigger came meanwhile, and did not find it', async () => {
+    const study = await stage.study();
+    load(study, { subject_id: 'known' });
+    load(study);
+    userOf(study).data_access_group = 'site_north';
+    await study.trigger({ record: 'a', redcap_event_name: 'baseline_arm_1' });
+    expect((await study.settled(1))[0]!.error).to.match(/^RECORD_NOT_FOUND: /);
+    expect((await polled(temporal, study, 0)).progress).to.include({ total: 0 });
+    userOf(study).data_access_group = null;
+    expect((await polled(temporal, study, 1)).progress).to.include({ created: 2 });
+    expect((await polled(temporal, study, 2)).progress, 'and not again').to.include({ total: 0 });
+  });
 });

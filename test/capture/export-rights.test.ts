@@ -138,6 +138,24 @@ describe('what the capture system computes or does not export', function () {
     expect((await study.participants()).map(({ external_id }) => external_id)).to.have.members(['R1', 'R2']);
   });
 
+  it('triggers that failed because the stored token could not be decrypted are processed when another one works', async () => {
+    const study = await connected({ poll_interval_minutes: 0 });
+    await stage.sql(
+      `update datacapture_configs set api_token_encrypted = 'v1:0123456789ab:AAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAA:AAAA'
+        where study_id = ?`,
+      [study.id],
+    );
+    await study.enroll('R1', { enrolled: yesterday() });
+    const [refused] = await study.settled(1);
+    expect(refused!.error).to.match(/^configuration: .*another key/);
+    await study.configure({ api_token: study.token });
+    expect((await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`)).status).to.equal(200);
+    await until(async () => ((await study.events())[0]!.status === 'processed' ? true : undefined), {
+      what: 'the trigger to be processed',
+    });
+    expect((await study.participants()).map(({ external_id }) => external_id)).to.deep.equal(['R1']);
+  });
+
   it('blanks at the ends of a webhook secret are cut off', async () => {
     const study = await connected({ webhook_secret: ' one-secret-from-the-clipboard\n' });
     const sent = await study.trigger({ record: 'R1' }, { secret: 'one-secret-from-the-clipboard' });

@@ -179,6 +179,28 @@ describe('events that are renamed, deleted and made again in the capture system'
       expect((await visits(id)).map((visit) => visit.datacapture_event)).to.deep.equal(['first_arm_1', 'later_arm_1']);
   });
 
+  it('results of a visit whose event’s name another one has by now stand at its own, though nobody has looked since', async () => {
+    const { study, enrolls } = await setting(['Baseline', 'Later']);
+    const [person] = await enrolls();
+    const [visit] = await visits(person!.id);
+    rename(study, 'baseline_arm_1', 'Between');
+    rename(study, 'later_arm_1', 'Baseline');
+    rename(study, 'between_arm_1', 'Later');
+    const session = await complete(visit!, person!.id);
+    await until(async () => (await syncOf(session)) === 'synced', { what: 'the results to arrive' });
+    await quiet(study);
+    expect(
+      ['baseline_arm_1', 'later_arm_1'].map((at) => standing(study, person!.external_id, at)),
+      'at the event that is called Later now',
+    ).to.deep.equal([undefined, '400.0']);
+    expect(
+      (await visits(person!.id)).map(({ id, datacapture_event }) => [id === visit!.id, datacapture_event]),
+    ).to.deep.equal([
+      [false, 'baseline_arm_1'],
+      [true, 'later_arm_1'],
+    ]);
+  });
+
   it('an event that is gone is named; one that is made again under its name takes its place', async () => {
     const { study, enrolls } = await setting(['Baseline', 'Later']);
     await syncEvents(study);

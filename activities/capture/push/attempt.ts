@@ -2,7 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { nowMs, nowIso } from '../../../db/client/clock.js';
 import { acquirePermit } from '../../../db/capture/breakers.queries.js';
 import type { BreakerPermit } from '../../../db/capture/breakers.queries.js';
-import { findConfig, noteConnection, updateConfig } from '../../../db/capture/datacapture-configs.queries.js';
+import {
+  findConfig,
+  isStillConnected,
+  noteConnection,
+  updateConfig,
+} from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
 import {
@@ -20,6 +25,7 @@ import type { PushReport, PushResultsStart } from '../../../workflows/contract.j
 import { fieldsTaken, planPush } from '../../../workflows/domain/capture/push-record.js';
 import type { PushPlan } from '../../../workflows/domain/capture/push-record.js';
 import { CaptureFailure, recordBusy } from '../client/failure.js';
+import { placeOfPush } from '../client/rate-limit.js';
 import { isRetried } from './deps.js';
 import type { PushDeps } from './deps.js';
 import { completePush } from './complete-push.js';
@@ -32,7 +38,7 @@ import { pushRecord } from './push-record.js';
  */
 const leaseSeconds = ({ settings }: PushDeps) => settings.DATACAPTURE_TIMEOUT_SECONDS + 3;
 /** All calls of an attempt together, and a margin: a probe that is silent for longer was lost. */
-const probeSeconds = ({ settings }: PushDeps) => 9 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
+const probeSeconds = ({ settings }: PushDeps) => 10 * settings.DATACAPTURE_TIMEOUT_SECONDS + 5;
 
 const report = (status: PushReport['status']): PushReport => ({
   status,
@@ -124,11 +130,10 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
       };
     }
 
-    // The record is looked up; one that may have been written is also read back: two calls, or three.
-    const turnIn = await slotIn(
-      tx,
-      push,
-      (60_000 / deps.settings.DATACAPTURE_PUSHES_PER_MINUTE) * (push.unanswered ? 3 : 2),
+    // Record and event are looked up; a record that may have been written is also read back: three calls, or four.
+    const calls = push.unanswered ? 4 : 3;
+    const turnIn = await slotIn(tx, push, () =>
+      placeOfPush(tx, config!.api_url, calls, deps.settings.DATACAPTURE_PUSHES_PER_MINUTE),
     );
     if (turnIn > NEAR_MS) return { turnIn };
     const target: PushTarget = { studyId, record: plan.record, event: plan.event };
@@ -150,14 +155,18 @@ function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise
  */
 async function noteOutcome(
   deps: PushDeps,
-  { study_id: studyId, sync_status }: DatacaptureConfigRow,
+  used: DatacaptureConfigRow,
   wasForbidden: boolean,
   outcome: PushOutcome,
 ): Promise<void> {
+  const { study_id: studyId, sync_status } = used;
   if (outcome.kind === 'failed' && (outcome.type !== 'rejected' || outcome.forbidden)) {
-    await withStudyScope(deps.database, studyId, ({ tx }) => noteConnection(tx, studyId, outcome.message));
+    await withStudyScope(deps.database, studyId, async ({ tx }) => {
+      if (await isStillConnected(tx, studyId, used)) await noteConnection(tx, studyId, outcome.message);
+    });
   } else if (outcome.kind === 'success' && (wasForbidden || sync_status === 'error')) {
     await withStudyScope(deps.database, studyId, async ({ tx }) => {
+      if (!(await isStillConnected(tx, studyId, used))) return;
       await updateConfig(tx, studyId, { sync_status: 'active', sync_error_message: null });
       await retryForbidden(tx, studyId, 'write');
     });

@@ -16,6 +16,7 @@ import { USUAL_KEY } from '../client/dictionary.js';
 import { projectFacts } from '../client/project-facts.js';
 import { CaptureFailure } from '../client/failure.js';
 import { redact } from '../client/redact.js';
+import { eventNow } from '../follow-events.js';
 import type { PushDeps } from './deps.js';
 import { dictionaryOf, forgetDictionary } from './dictionary.js';
 import type { PushAttempt, PushOutcome } from './complete-push.js';
@@ -70,7 +71,8 @@ export async function pushRecord(
         if (unread?.retryable) throw unread;
         return classic;
       };
-      const place = await existing(client, { plan, isClassic }, row.primaryKey, config.known_events, call);
+      const eventOf = (event: string) => eventNow(deps, { config, client }, event, call);
+      const place = await existing(client, { plan, isClassic, eventOf }, row.primaryKey, call);
       // A project without events has one place for all visits: there the last results stay.
       if (place.event !== null) requireFree(taken);
       const open = unanswered
@@ -242,9 +244,16 @@ interface Place {
  */
 async function existing(
   client: CaptureClient,
-  { plan: { record, event: planned }, isClassic }: { plan: Delivery['plan']; isClassic: () => Promise<boolean> },
+  {
+    plan: { record, event: planned },
+    isClassic,
+    eventOf,
+  }: {
+    plan: Delivery['plan'];
+    isClassic: () => Promise<boolean>;
+    eventOf: (event: string) => Promise<{ event: string; known: KnownEvents }>;
+  },
   primaryKey: string,
-  known: KnownEvents,
   call: () => Promise<void>,
 ): Promise<Place> {
   await call();
@@ -253,7 +262,8 @@ async function existing(
   const name = names.find((each) => each === record) ?? names.find((each) => sameRecord(each, record));
   if (name !== undefined) {
     const listed = rows.some((row) => typeof row[EVENT_FIELD] === 'string' && row[EVENT_FIELD] !== '');
-    const event = listed || !(await isClassic()) ? planned : null;
+    if (!listed && (await isClassic())) return { record: name, event: null };
+    const { event, known } = await eventOf(planned);
     requireOwnArm(
       known,
       event,
@@ -272,8 +282,8 @@ async function existing(
  * Results written to another arm would create the record there, as if it were enrolled twice. @throws CaptureFailure
  * `rejected`
  */
-function requireOwnArm(known: KnownEvents, event: string | null, events: readonly unknown[]): void {
-  const arm = event === null ? undefined : armOf(known, event);
+function requireOwnArm(known: KnownEvents, event: string, events: readonly unknown[]): void {
+  const arm = armOf(known, event);
   const arms = events.flatMap((each) => (typeof each === 'string' ? (armOf(known, each) ?? []) : []));
   if (arm === undefined || arms.length === 0 || arms.includes(arm)) return;
   throw new CaptureFailure(

@@ -1,6 +1,7 @@
-import { releaseRecord } from '../../../db/capture/datacapture-records.queries.js';
+import { readAgain, releaseRecord } from '../../../db/capture/datacapture-records.queries.js';
 import { withStudyScope } from '../../../db/client/transaction.js';
 import type { DatacaptureTriggerStart } from '../../../workflows/contract.js';
+import { TriggerRefused } from '../client/failure.js';
 import type { CaptureDeps } from '../deps.js';
 import { finishTrigger } from './complete-trigger.js';
 import type { CompletedTrigger, TriggerReport } from './complete-trigger.js';
@@ -40,9 +41,11 @@ async function attemptTrigger(deps: CaptureDeps, start: DatacaptureTriggerStart)
       writeStatements(event, read.record, deps.settings.WEBHOOK_DEDUPE_HOURS),
     );
   } catch (failure) {
-    await withStudyScope(deps.database, event.study_id, ({ tx }) =>
-      releaseRecord(tx, event.study_id, event.record, event.id),
-    );
+    await withStudyScope(deps.database, event.study_id, async ({ tx }) => {
+      // The token may not see it now, and may later, when it does not change any more: a poll reads it then.
+      if (failure instanceof TriggerRefused) await readAgain(tx, event.study_id, [event.record]);
+      await releaseRecord(tx, event.study_id, event.record, event.id);
+    });
     throw failure;
   }
   return 'status' in written ? written : finishTrigger(deps, event, written);

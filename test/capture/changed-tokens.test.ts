@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { until } from '../support/service.js';
+import { PushStage } from './push-stage.js';
+import { Stage, syncReport } from './support.js';
+import type { CaptureStudy } from './support.js';
+
+describe('a token that is saved while the former one is at work', function () {
+  this.timeout(120_000);
+  let stage: Stage;
+  let pushes: PushStage;
+  before(async function () {
+    this.timeout(240_000);
+    [stage, pushes] = [await Stage.set(), await PushStage.set()];
+  });
+  after(async () => {
+    await stage?.clear();
+    await pushes?.clear();
+  });
+
+  const begun = ({ simulator }: Pick<Stage, 'simulator'>) =>
+    until(async () => (simulator.control.faults()[0]!.done === 1 ? true : undefined), { what: 'the call to begin' });
+  const statusOf = async (study: CaptureStudy) => (await stage.call('GET', `/api/datacapture/status/${study.id}`)).body;
+
+  it('is untested after a sync that the former one has completed', async () => {
+    const study = await stage.study({ config: { poll_interval_minutes: 0 } });
+    await study.enroll('1', { enrolled: '2026-01-15' }, { trigger: false });
+    // The list of the records is spared.
+    stage.simulator.control.setFaults([
+      { project_id: Number(study.projectId), content: ['record'], skip: 1, times: 1, latency_ms: 3_000 },
+    ]);
+    const started = await stage.call<{ sync_id: string }>('POST', `/api/datacapture/sync/${study.id}`);
+    expect(started.status).to.equal(202);
+    await begun(stage);
+    expect((await study.configure({ api_token: 'F'.repeat(32) })).status).to.equal(200);
+    const report = await until(
+      async () => {
+        const now = await syncReport(study, started.body.sync_id);
+        return now.status === 'running' ? undefined : now;
+      },
+      { what: 'the sync to end' },
+    );
+    expect(report).to.include({ status: 'completed' });
+    expect(report.progress).to.include({ created: 1 });
+    expect(await statusOf(study)).to.include({ sync_status: 'pending', sync_error_message: null });
+    stage.simulator.control.clearFaults();
+  });
+
+  it('has no fault of a push that the former one was refused, or left without an answer', async () => {
+    const study = await pushes.study();
+    study.fault({ content: ['record:export'], status: 503, latency_ms: 3_000, times: 1 });
+    const { session } = await study.ended();
+    await begun(pushes);
+    await study.configure({ api_token: study.token });
+    await study.synced(session);
+    expect((await study.attempts(session)).map(({ error_type }) => error_type)).to.deep.equal(['http_error', null]);
+    expect(await study.status()).to.include({ sync_status: 'pending', sync_error_message: null });
+    study.fault();
+  });
+});
