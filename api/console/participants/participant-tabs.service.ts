@@ -1,4 +1,4 @@
-import { listAudit } from '../../../db/audit/audit.queries.js';
+import { listAuditOfParticipant } from '../../../db/audit/audit.queries.js';
 import { listSessions } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRecord } from '../../../db/assessment/sessions.queries.js';
 import { nowIso } from '../../../db/client/clock.js';
@@ -117,16 +117,15 @@ export interface AuditLine {
   by: string | undefined;
   request_id: string | null;
 }
-/** The audit records of a participant, with names. */
+/** The audit records of a participant and of its consents, forms, visits and the like, with names of users. */
 export async function loadAudit(
   tx: Tx,
   participant: { id: string; study_id: string },
   skip: number,
 ): Promise<{ items: AuditLine[]; total: number }> {
-  const { items, total } = await listAudit(tx, {
+  const { items, total } = await listAuditOfParticipant(tx, {
     study_id: participant.study_id,
-    resource_type: 'participant',
-    resource_id: participant.id,
+    participant_id: participant.id,
     skip,
     limit: TAB_PAGE,
   });
