@@ -82,7 +82,10 @@ export const loadSessions = (tx: Tx, participantId: string, skip: number): Promi
   listSessions(tx, { participantId, skip, limit: TAB_PAGE, sort: '-started_at' });
 
 export interface MessagesView {
-  items: (NotificationRecord & { explanation: Explanation | undefined; visit: string | undefined })[];
+  items: (NotificationRecord & {
+    explanation: Explanation | undefined;
+    visit: { id: string; name: string } | undefined;
+  })[];
   total: number;
 }
 /** The messages of a participant, each with the reason why it was, will be or will not be sent. */
@@ -104,7 +107,7 @@ export async function loadMessages(
     total,
     items: items.map((item) => {
       const row = byId.get(item.id);
-      return { ...item, visit: row?.visit?.name, explanation: row && explain(row, now, maxLatenessHours) };
+      return { ...item, visit: row?.visit ?? undefined, explanation: row && explain(row, now, maxLatenessHours) };
     }),
   };
 }

@@ -10,7 +10,7 @@ import { useUi } from '../html/ui.js';
 import { entryTitle } from '../words/participants/timeline.js';
 import { TAB_PAGE } from './participant-tabs.service.js';
 import type { AuditLine, MessagesView, SessionsView } from './participant-tabs.service.js';
-import { Pages, ZonedInstant } from './parts.js';
+import { Pages, VisitLink, ZonedInstant } from './parts.js';
 
 interface Listed {
   at: string;
@@ -193,7 +193,7 @@ export function MessagesTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
                 {visit && (
                   <>
                     {' '}
-                    <bdi>{visit}</bdi>
+                    <VisitLink of={visit} />
                   </>
                 )}
                 <br />
