@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { listEvents } from '../../db/events/events.queries.js';
 import { inStudy, orByTicket } from '../http/access.js';
+import { EVENT_STREAM as STREAM, JSON_OR_STREAM } from '../http/conventions/event-stream.js';
 import { rangeEndExclusive, rangeStart } from '../http/conventions/time-range.js';
 import { created, reply, route, response } from '../http/route.js';
 import { Type, Uuid, before, listOf, paging, since, sorting, record } from '../http/common.schemas.js';
@@ -14,7 +15,6 @@ const Ticket = record('EventTicket', {
   expires_in: Type.Integer({ description: 'seconds' }),
 });
 const may = inStudy();
-const STREAM = 'text/event-stream';
 
 export const eventRoutes = [
   route({
@@ -63,14 +63,14 @@ With \`Accept: ${STREAM}\` the same as server-sent events, from the first one on
       ),
     }),
     responses: { 200: response(listOf(Event), { mediaTypes: [STREAM] }) },
-    handle: async ({ tx, services, actor, credential, params, query, siteId, headers, disconnected }) => {
+    handle: async ({ tx, services, actor, credential, params, query, siteId, headers, disconnected, prefers }) => {
       const filter = {
         type: query.type,
         participantId: query.participant_id,
         from: query.from && rangeStart(query.from),
         to: query.to && rangeEndExclusive(query.to),
       };
-      if (!headers.accept?.includes(STREAM))
+      if (prefers(JSON_OR_STREAM) !== STREAM)
         return listEvents(tx, params.study_id, {
           skip: query.skip ?? 0,
           limit: query.limit ?? 50,

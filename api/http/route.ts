@@ -72,6 +72,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
   prefetched: unknown[][];
   /** A signal that is aborted when the client disconnects before the answer. */
   disconnected: () => AbortSignal;
+  /** The one of these media types that the client's `Accept` weighs most; false: it takes none of them. */
+  prefers: (mediaTypes: readonly string[]) => string | false;
 } & Opened<W>;
 
 /** A body that is not ordinary JSON: `bytes`, a file, or JSON as large as a file. */

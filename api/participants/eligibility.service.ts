@@ -26,7 +26,8 @@ export async function eligibility(tx: Tx, participantId: string): Promise<Eligib
 
 /**
  * Replaces the assessment. Eligible and ineligible are confirmations with a user and a time (`confirmed_at`, else now;
- * the same status again keeps its time). With `approving`, the same waiver once more approves it, by another user.
+ * the same status again keeps its time, and its user as long as criteria and waiver are the same). With `approving`,
+ * the same waiver once more approves it, by another user.
  * @throws 403 a confirmation or waiver without the required role, 400 no instant, without confirmation, or eligible
  * against a criterion that is not waived, 401 as `signatureOf` for an approval, 409 STALE (also for an If-Match without
  * an assessment), 409 PARTICIPANT_ERASED, 422 criteria larger than a fact may be
@@ -62,8 +63,10 @@ export async function saveEligibility(
   const newlyConfirmed =
     confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !sameWaiver(before, input);
+  // The confirmation is of these criteria: whoever changes them afterwards confirms the others.
+  const reconfirmed = confirmed && same && !newlyConfirmed && (newlyWaived || otherGrounds(before, input));
   const waived = waiverOf(waiver ? (newlyWaived ? undefined : before) : null, actor, approving !== undefined);
-  if ((newlyConfirmed || newlyWaived) && !mayConfirm.includes(actor.role)) {
+  if ((newlyConfirmed || newlyWaived || reconfirmed) && !mayConfirm.includes(actor.role)) {
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not confirm eligibility.` });
   }
   const approves = waived.waiver_approved_by_id !== null && (before?.waiver_approved_by_id ?? null) === null;
@@ -76,7 +79,7 @@ export async function saveEligibility(
     inclusion_criteria: input.inclusion_criteria ?? {},
     exclusion_criteria: input.exclusion_criteria ?? {},
     confirmed_at,
-    confirmed_by_id: !confirmed ? null : newlyConfirmed ? actor.id : (before?.confirmed_by_id ?? null),
+    confirmed_by_id: !confirmed ? null : newlyConfirmed || reconfirmed ? actor.id : (before?.confirmed_by_id ?? null),
     has_waiver: waiver,
     waiver_criteria_ids: input.waiver_criteria_ids ?? [],
     waiver_reason: input.waiver_reason ?? null,
@@ -89,7 +92,7 @@ export async function saveEligibility(
   audit.record({
     ...auditActor(actor, context),
     study_id: participant.study_id,
-    action: newlyConfirmed ? 'eligibility_confirmed' : 'eligibility_changed',
+    action: newlyConfirmed || reconfirmed ? 'eligibility_confirmed' : 'eligibility_changed',
     resource_type: 'eligibility',
     resource_id: stored.id,
     metadata: {
@@ -113,6 +116,14 @@ const sameWaiver = (before: Eligibility | undefined, input: Static<typeof PutEli
   before?.has_waiver === true &&
   before.waiver_reason === input.waiver_reason &&
   [...before.waiver_criteria_ids].sort().join('\0') === [...(input.waiver_criteria_ids ?? [])].sort().join('\0');
+
+/** Whether the criteria differ, or a waiver is taken away, on which a confirmation rests. */
+const otherGrounds = (before: Eligibility, input: Static<typeof PutEligibility>): boolean =>
+  (before.has_waiver && !input.has_waiver) ||
+  changedFields(
+    { inclusion: before.inclusion_criteria, exclusion: before.exclusion_criteria },
+    { inclusion: input.inclusion_criteria ?? {}, exclusion: input.exclusion_criteria ?? {} },
+  ).length > 0;
 
 /** Whether the waiver waits for an approval that this user may give: another user's, with the right to confirm. */
 export function mayApproveWaiver(assessment: Eligibility, { id, role }: Pick<Actor, 'id' | 'role'>): boolean {

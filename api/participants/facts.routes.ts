@@ -109,7 +109,9 @@ export const factRoutes = [
     access: withNote(staff.participants, 'eligible, ineligible and waivers: admin, researcher, investigator'),
     description:
       'Replaces the assessment. `eligible` and `ineligible` are confirmations, with `confirmed_at` ' +
-      '(default: now); a coordinator prepares the assessment but does not confirm it (403). `eligible` against a ' +
+      '(default: now); a coordinator prepares the assessment but does not confirm it (403), nor changes criteria ' +
+      'or waiver of a confirmed one without taking the confirmation back. Who does change them confirms them: ' +
+      '`confirmed_by_id` follows, `confirmed_at` stays. `eligible` against a ' +
       'criterion that no waiver names is 400; a new note on an erased participant is ' +
       `409 PARTICIPANT_ERASED. The same waiver by another user approves it. Approving is ${asSignature} ${evaluated}`,
     body: PutEligibility,

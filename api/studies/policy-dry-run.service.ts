@@ -102,8 +102,7 @@ export async function dryRunWithCodes(
     if (schedule !== null) {
       run.schedules_regenerated += 1;
       example('schedules_regenerated', row);
-      const { current_date } = inputs;
-      if (decision.transitions.length === 0 && current_date !== null && current_date !== schedule.date) {
+      if (decision.transitions.length === 0 && wasLeft(inputs, schedule)) {
         run.moved_by_earlier_override += 1;
         example('moved_by_earlier_override', row);
       }
@@ -116,6 +115,8 @@ export async function dryRunWithCodes(
 export interface ScheduleDryRun {
   total: number;
   schedules: number;
+  /** Those of them whom an override had left on the former date: all of their visits move. */
+  moved_by_earlier_override: number;
   /** Some of them. */
   examples: { participant_id: string; participant_code: string }[];
 }
@@ -127,17 +128,22 @@ export async function dryRunSchedules(
   change: (sources: ScheduleSources) => ScheduleSources,
 ): Promise<ScheduleDryRun> {
   const policy = await currentPolicy(tx, studyId);
-  const run: ScheduleDryRun = { total: 0, schedules: 0, examples: [] };
+  const run: ScheduleDryRun = { total: 0, schedules: 0, moved_by_earlier_override: 0, examples: [] };
   for await (const { row, inputs } of everyEnrolled(tx, studyId, change(await readScheduleSources(tx, studyId)))) {
     const { participant_id, participant_code } = row;
     run.total += 1;
     const next = reschedule(policy, factsOf(row, policy), inputs, (identity) => visitKey(participant_id, identity));
     if (next === null) continue;
     run.schedules += 1;
+    if (wasLeft(inputs, next)) run.moved_by_earlier_override += 1;
     if (run.examples.length < MAX_EXAMPLES) run.examples.push({ participant_id, participant_code });
   }
   return run;
 }
+
+/** Whether the present schedule has another date than the next one, with an anchor that stays. */
+const wasLeft = ({ current_date }: ScheduleInputs, next: { date: string }): boolean =>
+  current_date !== null && current_date !== next.date;
 
 interface Enrolled {
   row: Awaited<ReturnType<typeof readFacts>>[number];

@@ -50,17 +50,16 @@ const kinds = <const K extends readonly string[]>(...names: K) =>
 const SVG = 'image/svg+xml',
   HTML = 'text/html';
 
-/** The requested format: the query's, else the first one in Accept; JSON without either. */
-function formatOf(format: 'json' | 'svg' | 'html' | undefined, accept = ''): 'json' | 'svg' | 'html' {
-  if (format) return format;
-  return accept.includes('application/json')
-    ? 'json'
-    : accept.includes(HTML)
-      ? 'html'
-      : accept.includes(SVG)
-        ? 'svg'
-        : 'json';
-}
+const FORMATS = new Map([
+  ['application/json', 'json'],
+  [HTML, 'html'],
+  [SVG, 'svg'],
+] as const);
+type Format = 'json' | 'svg' | 'html';
+
+/** The requested format: the query's, else the one that Accept weighs most; JSON if it names none of them. */
+const formatOf = (format: Format | undefined, prefers: (mediaTypes: readonly string[]) => string | false): Format =>
+  format ?? new Map<string | false, Format>(FORMATS).get(prefers([...FORMATS.keys()])) ?? 'json';
 
 export const timelineRoutes = [
   route({
@@ -84,9 +83,9 @@ export const timelineRoutes = [
       format: Type.Optional(oneOf('json', 'svg', 'html')),
     }),
     responses: { 200: response(listOf(Item), { mediaTypes: [SVG, HTML] }) },
-    handle: async ({ tx, services, params, query, headers }) => {
+    handle: async ({ tx, services, params, query, prefers }) => {
       const filter = { kinds: query.kind, ...period(query) };
-      const format = formatOf(query.format, headers.accept);
+      const format = formatOf(query.format, prefers);
       const vary = { Vary: 'Accept' };
       if (format === 'json') {
         const { items, total } = await timeline(tx, services, params.participant_id, {

@@ -1,5 +1,5 @@
 import { HASHED_COLUMNS } from './audit-records.js';
-import { query } from '../client/query.js';
+import { prepared, query } from '../client/query.js';
 import { UUID } from '../client/uuid.js';
 import type { Tx } from '../client/database.js';
 
@@ -86,4 +86,46 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: L
     return { items: [], total: Number(count?.n ?? 0) };
   }
   return { items: rows.map(({ total: _total, ...item }) => item), total: Number(rows[0]?.total ?? 0) };
+}
+
+/** The records of a participant, by the kind under which the audit log names them: its table. */
+const KEPT_OF_PARTICIPANTS = {
+  consent: 'consents',
+  eligibility: 'eligibility_assessments',
+  randomization: 'randomizations',
+  form: 'form_instances',
+  visit: 'scheduled_visits',
+  session: 'assessment_sessions',
+  sync_conflict: 'sync_conflicts',
+  notification: 'notifications',
+};
+const KEPT = Object.entries(KEPT_OF_PARTICIPANTS)
+  .map(([kind, table]) => `union all select '${kind}', id::text from ${table} where participant_id = $2::uuid`)
+  .join('\n');
+
+export type ParticipantAuditRecord = Pick<
+  ListedAuditRecord,
+  'id' | 'created_at' | 'action' | 'resource_type' | 'user_id' | 'request_id'
+>;
+
+/** The audit records of a participant and of everything that is kept of it, newest first. */
+export async function listAuditOfParticipant(
+  tx: Tx,
+  of: { study_id: string; participant_id: string; skip: number; limit: number },
+): Promise<{ items: ParticipantAuditRecord[]; total: number }> {
+  const rows = await prepared<ParticipantAuditRecord & { total: number }>(
+    tx,
+    `with kept (kind, id) as materialized (select 'participant', $2::uuid::text ${KEPT}),
+     found as materialized (
+       select l.chain || '/' || l.seq as id, l.seq, l.created_at, l.action, l.resource_type, l.user_id, l.request_id
+         from kept k join audit_log l on l.resource_type = k.kind and l.resource_id = k.id where l.study_id = $1)
+     select f.*, c.total from (select count(*) as total from found) c
+       left join lateral (select * from found order by created_at desc, seq desc offset $3 limit $4) f on true
+       order by f.created_at desc, f.seq desc`,
+    [of.study_id, of.participant_id, of.skip, of.limit],
+  );
+  return {
+    total: rows[0]!.total,
+    items: rows.filter(({ id }) => id !== null).map(({ total: _total, ...item }) => item),
+  };
 }

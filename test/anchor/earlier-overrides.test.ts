@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { Visitor, hiddenIn } from '../console/stage.js';
+import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from './stage.js';
@@ -35,6 +37,79 @@ describe('A change of the plan after an override that left the schedule as it wa
     expect(run.examples).to.deep.include({
       schedules_regenerated: [left.id],
       moved_by_earlier_override: [left.id],
+    });
+  });
+
+  describe('the console says so', () => {
+    const says = '1 participant had kept the former schedule through an override; all of their visits move too.';
+    const days = { target_day: '90', window_before: '0', window_after: '7', sort_order: '0' };
+    let visitor: Visitor;
+    before(async () => {
+      visitor = await Visitor.of(stage.run.api, stage.run.admin_email, stage.run.admin_password ?? '');
+    });
+    const studyWith = (config: object = {}, of: readonly number[] = [0]) =>
+      stage.study(policy, { days: of, fields: { config: { ...config, enrollment_date_policy: policy } } });
+    /** Somebody whom an override has left on the former date. */
+    const leaveBehind = async (of: AnchorStudy) => {
+      const person = await of.person();
+      await person.set(DAY);
+      await of.settled();
+      expect((await person.override(LATER, undefined, { regenerate_schedule: false })).status).to.equal(200);
+    };
+
+    it('where a window would be added or deleted', async () => {
+      const windowed = await studyWith();
+      await leaveBehind(windowed);
+      const at = `/console/studies/${windowed.id}/windows`;
+      const window = { code: unique('W'), name: 'Three months', ...days, do: 'try' };
+      expect((await visitor.post(`${at}/new`, `${at}/new`, window)).text).to.include(says);
+      const [{ id }] = (await stage.sql<{ id: string }>('select id from visit_windows where study_id = ? limit 1', [
+        windowed.id,
+      ])) as [{ id: string }];
+      expect((await visitor.get(`${at}/${id}/delete`)).text).to.include(says);
+    });
+
+    it('where an event would be added or deleted, or counts no more', async () => {
+      const planned = await studyWith({ scheduling_mode: 'edc' }, []);
+      const event = { event_oid: 'SE', name: 'First', target_day: 1 };
+      const { id } = await stage.admin.expect(201, 'POST', `/api/studies/${planned.id}/event-definitions`, event);
+      await leaveBehind(planned);
+      const at = `/console/studies/${planned.id}/events`;
+      const other = { event_oid: 'SE2', name: 'Second', ...days, do: 'try' };
+      expect((await visitor.post(`${at}/new`, `${at}/new`, other)).text).to.include(says);
+      expect((await visitor.get(`${at}/${id as string}/delete`)).text).to.include(says);
+      expect((await visitor.get(at)).text).to.include(says);
+    });
+
+    it('where the time zone of a study or site was saved', async () => {
+      const zoned = await studyWith();
+      await leaveBehind(zoned);
+      const at = `/console/studies/${zoned.id}`;
+      const { text } = await visitor.get(`${at}/settings`);
+      const { study_name } = await stage.admin.expect(200, 'GET', `/api/studies/${zoned.id}`);
+      const sent = await visitor.post(`${at}/settings`, `${at}/settings`, {
+        version: hiddenIn(text, 'version'),
+        study_name: study_name as string,
+        status: 'active',
+        timezone: 'Europe/Paris',
+        consent_mode: 'none',
+      });
+      expect(sent.headers.get('location'), sent.text).to.equal(`${at}?said=saved&earlier=1`);
+      expect((await visitor.get(`${at}?said=saved&earlier=1`)).text).to.include(says);
+
+      const sited = await studyWith();
+      const site = await stage.admin.expect(201, 'POST', `/api/studies/${sited.id}/sites`, { site_code: 'A' });
+      await leaveBehind(sited);
+      const sites = `/console/studies/${sited.id}/sites`;
+      const page = await visitor.get(`${sites}/${site.id}`);
+      const moved = await visitor.post(sites, `${sites}/${site.id}`, {
+        version: hiddenIn(page.text, 'version'),
+        site_code: 'A',
+        timezone: 'Europe/Paris',
+        status: 'active',
+      });
+      expect(moved.headers.get('location'), moved.text).to.equal(`${sites}?said=replanned&earlier=1`);
+      expect((await visitor.get(`${sites}?said=replanned&earlier=1`)).text).to.include(says);
     });
   });
 

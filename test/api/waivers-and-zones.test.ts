@@ -140,4 +140,52 @@ describe('What is stored of a time zone and of a waiver', () => {
       waiver_approved_by_id: null,
     });
   });
+
+  it('the criteria that were confirmed are changed by who may confirm, who then answers for them', async () => {
+    const study = await newStudy(http);
+    const { id } = await newParticipant(http, study.id);
+    const at = `/api/studies/${study.id}/participants/${id}/eligibility`;
+    const [coordinator, investigator] = await Promise.all(
+      (['coordinator', 'investigator'] as const).map((role) => user(http, role, { study_ids: [study.id] })),
+    );
+    const eligible = {
+      status: 'eligible',
+      inclusion_criteria: { AGE: { met: true, value: 70 }, BMI: { met: false } },
+      has_waiver: true,
+      waiver_criteria_ids: ['BMI'],
+      waiver_reason: 'agreed with the sponsor',
+    };
+    const first = await http.expect(200, 'PUT', at, eligible);
+    const documents = { source_documents: [{ type: 'ecg', ref: 'E1', date: '2026-01-30' }] };
+    // Clerical work on what was confirmed stays a coordinator's.
+    const filed = await coordinator!.expect(200, 'PUT', at, { ...eligible, ...documents });
+    expect(filed).to.include({ confirmed_by_id: http.userId, confirmed_at: first.confirmed_at });
+    for (const [what, body] of [
+      ['another value', { ...eligible, inclusion_criteria: { AGE: { met: true, value: 17 }, BMI: { met: false } } }],
+      ['no criteria and no waiver', { status: 'eligible' }],
+      ['no waiver', { ...eligible, has_waiver: false, inclusion_criteria: { AGE: { met: true, value: 70 } } }],
+    ] as const) {
+      const { status, body: answer } = await coordinator!.put(at, body);
+      expect([status, answer.code], what).to.deep.equal([403, 'FORBIDDEN']);
+    }
+    expect(await http.expect(200, 'GET', at)).to.deep.equal(filed);
+    const other = { ...eligible, ...documents, exclusion_criteria: { MRI: { present: false } } };
+    expect(await investigator!.expect(200, 'PUT', at, other)).to.include({
+      confirmed_by_id: investigator!.userId,
+      confirmed_at: first.confirmed_at,
+    });
+    const { items } = await http.expect(200, 'GET', `/api/audit?resource_type=eligibility&resource_id=${first.id}`);
+    const actions = (items as unknown as { action: string }[]).map(({ action }) => action);
+    expect(actions, 'newest first').to.deep.equal([
+      'eligibility_confirmed',
+      'eligibility_changed',
+      'eligibility_confirmed',
+    ]);
+    // Taken back, it is the coordinator's to prepare again.
+    const prepared = { status: 'pending', inclusion_criteria: { AGE: { met: true, value: 71 } } };
+    expect(await coordinator!.expect(200, 'PUT', at, prepared)).to.include({
+      status: 'pending',
+      confirmed_by_id: null,
+    });
+  });
 });

@@ -72,6 +72,16 @@ describe('every page of the console', function () {
     expect(shown, 'pages that show some of it').to.be.greaterThan(5);
   });
 
+  it('gives no id to two elements: a label would name the other one', async () => {
+    const visitor = await Visitor.of(stage.run.api, admin.email);
+    const twice: string[] = [];
+    for (const path of paths) {
+      const ids = [...(await visitor.get(path)).text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id!);
+      twice.push(...ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `${path}: ${id}`));
+    }
+    expect(twice).to.deep.equal([]);
+  });
+
   it('has no fault of accessibility, in both themes, wide and on a phone', async () => {
     const { page, faults } = await openConsole(browser, '/console/login');
     await signIn(page, admin.email);
@@ -79,6 +89,8 @@ describe('every page of the console', function () {
     for (const path of paths) {
       const answer = await page.goto(`${browser.base}${path}`);
       expect(answer?.status(), path).to.equal(200);
+      // What is folded away has its faults too.
+      await page.evaluate(`document.querySelectorAll('main details').forEach((one) => { one.open = true; })`);
       found.push(...(await axe(page)).map((one) => `${path}: ${one}`));
     }
     expect(found).to.deep.equal([]);

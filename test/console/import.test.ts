@@ -56,7 +56,8 @@ describe('the console’s import of participants', function () {
       headers: { cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
       body: form,
     });
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return { status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) };
   };
 
   it('shows the preview beside the chosen file, then imports it, and says what became of it', async () => {
@@ -117,6 +118,20 @@ describe('the console’s import of participants', function () {
     expect(await study.audit('participants_imported')).to.have.length(1);
     const faulty = await send(visitor, study, 'name\nsomebody\n', { step: 'preview' });
     expect(faulty.text).to.include('participant_code').and.not.to.include('value="import"');
+  });
+
+  it('gives the file of failed rows with the mark by which a spreadsheet reads its letters, and takes it back so', async () => {
+    const study = await stage.study();
+    const visitor = await Visitor.of(stage.run.api, await emailOf(study));
+    const content = `${HEADER}Ü-Łódź-1,,NOWHERE,en,\n`;
+    const { bytes } = await send(visitor, study, content, { step: 'failed_rows' });
+    expect(bytes.subarray(0, 3).toString('hex')).to.equal('efbbbf');
+    await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: 'NOWHERE' });
+    const again = bytes.toString('utf8');
+    const { text } = await send(visitor, study, again, { step: 'preview' });
+    const sha256 = hiddenIn(text, 'sha256');
+    expect((await send(visitor, study, again, { step: 'import', sha256 })).status).to.equal(303);
+    expect(await codes(study)).to.deep.equal(['Ü-Łódź-1']);
   });
 
   it('imports a long file beside the page, which may be left and found again', async () => {

@@ -287,6 +287,12 @@ describe('the console’s visits of today', function () {
     const visitor = await entered(await staffOf(site.study.id, 'data_manager'));
     const { text, headers } = await visitor.get('/console/today/csv');
     expect(headers.get('content-type')).to.include('text/csv');
+    const cookie = [...visitor.cookies].map((pair) => pair.join('=')).join('; ');
+    const file = await fetch(`${visitor.base}/console/today/csv`, { headers: { cookie } });
+    const mark = Buffer.from(await file.arrayBuffer())
+      .subarray(0, 3)
+      .toString('hex');
+    expect(mark, 'by which a spreadsheet knows UTF-8').to.equal('efbbbf');
     const { headers: again } = await visitor.get('/console/today/csv');
     const named = /^attachment; filename="visits-in_window-\d{8}T\d{6}Z-[0-9a-f]{8}\.csv"$/;
     expect(headers.get('content-disposition')).to.match(named);

@@ -83,6 +83,19 @@ describe('The stream of a study’s events', function streamTests() {
     expect([asked.status, asked.body.errors[0]!.path]).to.deep.equal([422, 'query.last_event_id']);
   });
 
+  it('is for who prefers it: a list, which ends, for who weighs that more', async () => {
+    const path = `/api/studies/${study.id}/events`;
+    for (const accept of ['application/json, text/event-stream;q=0.5', 'text/event-stream;q=0, */*', '*/*']) {
+      const { status, headers } = await stage.admin.get(path, { headers: { Accept: accept } });
+      expect([status, headers.get('content-type')], accept).to.deep.equal([200, 'application/json; charset=utf-8']);
+    }
+    for (const accept of ['application/json;q=0.5, text/event-stream', 'text/event-stream, */*;q=0.1']) {
+      const stream = await follow(stage.admin, study.id, { Accept: accept });
+      expect(stream.headers.get('content-type'), accept).to.include('text/event-stream');
+      stream.stop();
+    }
+  });
+
   it('is opened by a ticket where no bearer token can be sent: of its study, for a minute, and for nothing else', async () => {
     const coordinator = await study.as('coordinator');
     const path = `/api/studies/${study.id}/events`;

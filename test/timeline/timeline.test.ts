@@ -186,6 +186,21 @@ describe('The timeline of a participant', function timelineTests() {
     ).to.equal('image/svg+xml; charset=utf-8');
   });
 
+  it('comes in the form that Accept weighs most', async () => {
+    for (const [accept, type] of [
+      ['application/json;q=0.1, image/svg+xml', 'image/svg+xml'],
+      ['application/json;q=0.5, text/html;q=0.9, image/svg+xml;q=0.7', 'text/html'],
+      ['text/html;q=0, image/svg+xml;q=0, */*', 'application/json'],
+      ['image/*', 'image/svg+xml'],
+      ['application/json, text/plain, */*', 'application/json'],
+      ['text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8', 'text/html'],
+      ['*/*', 'application/json'],
+    ] as const) {
+      const { headers } = await stage.admin.get(path, { headers: { Accept: accept } });
+      expect(headers.get('content-type'), accept).to.equal(`${type}; charset=utf-8`);
+    }
+  });
+
   it('escapes what people have written', async () => {
     const other = await study.person({ participant_code: `<b>&"${unique()}` });
     const page = await stage.admin.get(`${other.path}/timeline?format=html`);

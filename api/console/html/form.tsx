@@ -28,6 +28,8 @@ export function Form({
 
 export interface FieldProps {
   name: string;
+  /** The name of its form, if another form of the page has a field of this name. */
+  within?: string | undefined;
   label: string;
   /** A hint below the label. */
   hint?: string | undefined;
@@ -46,15 +48,19 @@ export interface FieldProps {
   list?: string;
 }
 
+const idOf = ({ name, within }: Pick<FieldProps, 'name' | 'within'>): string =>
+  within === undefined ? `field-${name}` : `field-${within}-${name}`;
+
 /** What every labelled field has in common: its label, hint and error, and their link to the control. */
 function LabelledField({
   name,
+  within,
   label,
   hint,
   error,
   children,
-}: Pick<FieldProps, 'name' | 'label' | 'hint' | 'error'> & { children: ComponentChildren }) {
-  const id = `field-${name}`;
+}: Pick<FieldProps, 'name' | 'within' | 'label' | 'hint' | 'error'> & { children: ComponentChildren }) {
+  const id = idOf({ name, within });
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -74,8 +80,8 @@ function LabelledField({
 }
 
 /** The attributes by which a control names its hint and error. */
-function controlAttributes({ name, hint, error }: Pick<FieldProps, 'name' | 'hint' | 'error'>) {
-  const id = `field-${name}`;
+function controlAttributes({ name, within, hint, error }: Pick<FieldProps, 'name' | 'within' | 'hint' | 'error'>) {
+  const id = idOf({ name, within });
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return {
     id,
@@ -86,13 +92,24 @@ function controlAttributes({ name, hint, error }: Pick<FieldProps, 'name' | 'hin
 }
 
 /** A labelled field with its hint and error. */
-export function Field({ name, label, hint, error, multiline, maxLength, minLength, inputMode, ...input }: FieldProps) {
-  const shared = { ...controlAttributes({ name, hint, error }), maxlength: maxLength, minlength: minLength };
+export function Field({
+  name,
+  within,
+  label,
+  hint,
+  error,
+  multiline,
+  maxLength,
+  minLength,
+  inputMode,
+  ...input
+}: FieldProps) {
+  const shared = { ...controlAttributes({ name, within, hint, error }), maxlength: maxLength, minlength: minLength };
   const { value, type = 'text', required, autocomplete, autofocus, list } = input;
   // JSX has a type for each input type; this is any of them.
   const written: Record<string, unknown> = { type, value, required, autocomplete, inputMode, autofocus, list };
   return (
-    <LabelledField name={name} label={label} hint={hint} error={error}>
+    <LabelledField name={name} within={within} label={label} hint={hint} error={error}>
       {multiline ? (
         <textarea {...shared} rows={4} required={required}>
           {/* The HTML parser drops the first line break. */}

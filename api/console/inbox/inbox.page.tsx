@@ -202,7 +202,7 @@ function Whose({ row: { participant_id, ...of } }: { row: InboxRow }) {
 
 const PAGES: Partial<Record<InboxRow['kind'], (row: InboxRow) => string>> = {
   approval: ({ id }) => `/console/approvals/${id}`,
-  override_required: ({ participant_id }) => `/console/participants/${participant_id}`,
+  override_required: ({ participant_id }) => `/console/participants/${participant_id}?tab=date`,
   conflict: ({ id }) => `/console/inbox/conflicts/${id}`,
   review: ({ id }) => `/console/inbox/reviews/${id}`,
 };

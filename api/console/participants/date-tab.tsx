@@ -97,6 +97,7 @@ function Jobs({ person, form }: { person: ParticipantView; form: DateForm }) {
   const reason = (action: string, required: boolean) => (
     <Field
       name="reason"
+      within={action}
       label={anchor.reason}
       hint={anchor.reasonHint}
       required={required}
@@ -107,6 +108,7 @@ function Jobs({ person, form }: { person: ParticipantView; form: DateForm }) {
   const date = (action: string) => (
     <Field
       name="date"
+      within={action}
       type="date"
       label={anchor.newDate}
       hint={anchor.dateHint}

@@ -9,6 +9,7 @@ import { reply } from '../../http/reply.js';
 import { templateFile } from '../../imports/files/template.js';
 import { sha256Of } from '../../imports/participant-import.service.js';
 import type { SentFile } from '../../imports/participant-import.service.js';
+import { forSpreadsheets } from '../routing/csv-file.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import { refusalText } from '../html/refusal.js';
 import { redirect } from '../routing/render.js';
@@ -82,7 +83,7 @@ export const importPages = [
       const file = { format: formatOf(raw), bytes: raw, signal: disconnected(), import_id: undefined };
       const step = form.get('step');
       if (step === 'failed_rows')
-        return reply(200, await failedRows(by, file, chosenIn(form)), {
+        return reply(200, forSpreadsheets(await failedRows(by, file, chosenIn(form))), {
           'Content-Type': 'text/csv; charset=utf-8',
           'Content-Disposition': attachment(['failed-rows'], 'csv', nowIso()),
         });

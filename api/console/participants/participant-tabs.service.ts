@@ -1,4 +1,4 @@
-import { listAudit } from '../../../db/audit/audit.queries.js';
+import { listAuditOfParticipant } from '../../../db/audit/audit.queries.js';
 import { listSessions } from '../../../db/assessment/sessions.queries.js';
 import type { SessionRecord } from '../../../db/assessment/sessions.queries.js';
 import { nowIso } from '../../../db/client/clock.js';
@@ -82,7 +82,10 @@ export const loadSessions = (tx: Tx, participantId: string, skip: number): Promi
   listSessions(tx, { participantId, skip, limit: TAB_PAGE, sort: '-started_at' });
 
 export interface MessagesView {
-  items: (NotificationRecord & { explanation: Explanation | undefined; visit: string | undefined })[];
+  items: (NotificationRecord & {
+    explanation: Explanation | undefined;
+    visit: { id: string; name: string } | undefined;
+  })[];
   total: number;
 }
 /** The messages of a participant, each with the reason why it was, will be or will not be sent. */
@@ -104,7 +107,7 @@ export async function loadMessages(
     total,
     items: items.map((item) => {
       const row = byId.get(item.id);
-      return { ...item, visit: row?.visit?.name, explanation: row && explain(row, now, maxLatenessHours) };
+      return { ...item, visit: row?.visit ?? undefined, explanation: row && explain(row, now, maxLatenessHours) };
     }),
   };
 }
@@ -117,16 +120,15 @@ export interface AuditLine {
   by: string | undefined;
   request_id: string | null;
 }
-/** The audit records of a participant, with names. */
+/** The audit records of a participant and of its consents, forms, visits and the like, with names of users. */
 export async function loadAudit(
   tx: Tx,
   participant: { id: string; study_id: string },
   skip: number,
 ): Promise<{ items: AuditLine[]; total: number }> {
-  const { items, total } = await listAudit(tx, {
+  const { items, total } = await listAuditOfParticipant(tx, {
     study_id: participant.study_id,
-    resource_type: 'participant',
-    resource_id: participant.id,
+    participant_id: participant.id,
     skip,
     limit: TAB_PAGE,
   });

@@ -57,7 +57,7 @@ const contents: Record<Tab, (request: TabRequest) => Promise<ComponentChildren>>
   timeline: async ({ tx, services, subject, ...of }) => {
     const asked = { skip: of.query.skip ?? 0, limit: TAB_PAGE, newestFirst: true };
     const { items, total } = await timeline(tx, services, of.person.record.id, asked, subject);
-    return h(TimelineTab, { items, total, ...placeOf(of) });
+    return h(TimelineTab, { items, total, daysIn: subject.zone, ...placeOf(of) });
   },
   schedule: async ({ tx, person, query }) =>
     h(ScheduleTab, {

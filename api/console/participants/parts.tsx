@@ -39,6 +39,13 @@ export function DateWithStatus({
   );
 }
 
+/** A visit by its name, which leads to what can be done about it. */
+export const VisitLink = ({ of: { id, name } }: { of: { id: string; name: string } }) => (
+  <a href={`/console/visits/${id}`}>
+    <bdi>{name}</bdi>
+  </a>
+);
+
 /** An anchor's missing prerequisites, as a list in words; undefined: none. */
 export function useAwaited(waiting: Waiting): string | undefined {
   const { words, language } = useUi();

@@ -8,7 +8,7 @@ import type { VersionInFull } from '../../../db/scheduling/schedule-versions.que
 import type { Moved } from '../../scheduling/schedule-versions.service.js';
 import { personPath } from './participant.page.js';
 import type { ScheduleView } from './participant-tabs.service.js';
-import { ZonedInstant } from './parts.js';
+import { VisitLink, ZonedInstant } from './parts.js';
 
 /** The current visits, the schedule versions, and the difference between two of them. */
 export function ScheduleTab({ view, id, zone }: { view: ScheduleView; id: string; zone: string }) {
@@ -54,9 +54,10 @@ function Visits({ visits }: { visits: Record<string, unknown>[] }) {
         {
           title: schedule.visit,
           head: true,
-          cell: ({ name, carried }) => (
+          cell: ({ id, name, carried }) => (
             <>
-              <bdi>{name as string}</bdi> {carried === true && <span class="quiet">({schedule.carried})</span>}
+              <VisitLink of={{ id: id as string, name: name as string }} />{' '}
+              {carried === true && <span class="quiet">({schedule.carried})</span>}
             </>
           ),
         },

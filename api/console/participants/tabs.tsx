@@ -1,5 +1,7 @@
+import { dateIn } from '../../../workflows/domain/util/dates.js';
 import type { TimelineItem } from '../../timeline/timeline.service.js';
 import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
+import { CalendarDate } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
 import { TranslatedText } from '../html/said.js';
 import { Table } from '../html/table.js';
@@ -8,7 +10,7 @@ import { useUi } from '../html/ui.js';
 import { entryTitle } from '../words/participants/timeline.js';
 import { TAB_PAGE } from './participant-tabs.service.js';
 import type { AuditLine, MessagesView, SessionsView } from './participant-tabs.service.js';
-import { Pages, ZonedInstant } from './parts.js';
+import { Pages, VisitLink, ZonedInstant } from './parts.js';
 
 interface Listed {
   at: string;
@@ -23,7 +25,27 @@ export function ZoneNote({ zone }: { zone: string }) {
   return <p class="quiet zone">{words.participant.zoneNamed(zone)}</p>;
 }
 
-export function TimelineTab({ items, at, skip, total, zone }: Listed & { items: TimelineItem[] }) {
+/** What becomes of a visit by its calendar, on a day and at no hour. */
+const BY_CALENDAR = ['scheduled', 'open', 'missed'];
+
+/** The moment of an entry; of a visit that is planned or was missed its day, as it is called at its site. */
+function When({ of: { at, kind, data }, zone, daysIn }: { of: TimelineItem; zone: string; daysIn: string }) {
+  return kind === 'visit' && BY_CALENDAR.includes(String(data.what)) ? (
+    <CalendarDate value={dateIn(at, daysIn)} />
+  ) : (
+    <ZonedInstant value={at} zone={zone} />
+  );
+}
+
+/** @param daysIn the time zone of the visits' days: their site's, else the study's */
+export function TimelineTab({
+  items,
+  at,
+  skip,
+  total,
+  zone,
+  daysIn,
+}: Listed & { items: TimelineItem[]; daysIn: string }) {
   const { words, language } = useUi();
   const { timeline } = words.participant;
   if (total === 0) return <EmptyState title={timeline.empty}>{timeline.emptyWhat}</EmptyState>;
@@ -44,7 +66,7 @@ export function TimelineTab({ items, at, skip, total, zone }: Listed & { items: 
         rowKey={({ kind, data, at: when }) => `${kind} ${String(data.id)} ${String(data.what)} ${when}`}
         rowClass={({ data }) => (data.planned ? 'planned' : undefined)}
         columns={[
-          { title: timeline.at, cell: ({ at: when }) => <ZonedInstant value={when} zone={zone} /> },
+          { title: timeline.at, cell: (item) => <When of={item} zone={zone} daysIn={daysIn} /> },
           {
             title: timeline.what,
             head: true,
@@ -171,7 +193,7 @@ export function MessagesTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
                 {visit && (
                   <>
                     {' '}
-                    <bdi>{visit}</bdi>
+                    <VisitLink of={visit} />
                   </>
                 )}
                 <br />

@@ -10,6 +10,7 @@ import type { Actor } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { check } from '../../http/validation/validation.js';
 import type { Tx } from '../../../db/client/database.js';
+import { pathWith } from '../routing/done.js';
 import { assertFormVersion } from '../routing/form-version.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
@@ -23,6 +24,8 @@ import { TemplatePage, TemplatesPage } from './templates.page.js';
 
 const creator = outsideStudy(inStudy('researcher'));
 const one = '/console/studies/{study_id}';
+/** Participants whose visits all move with the change, since an override had left them on the former date. */
+export const Earlier = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }));
 const fromTemplate = '/console/studies/new/{template_id}';
 
 /** Some typed fields of a form. */
@@ -119,10 +122,10 @@ export const studyPages = [
     summary: 'Show a study',
     access: inStudy(),
     transaction: 'read',
-    query: Type.Object({ said: Type.Optional(oneOf('created', 'saved', 'template')) }),
+    query: Type.Object({ said: Type.Optional(oneOf('created', 'saved', 'template')), earlier: Earlier }),
     view: async ({ tx, actor, params, query }) => {
       const view = await loadStudyView(tx, actor, params.study_id.toLowerCase());
-      return { title: view.study.study_code, content: h(StudyPage, { view, said: query.said }) };
+      return { title: view.study.study_code, content: h(StudyPage, { view, ...query }) };
     },
   }),
   consolePage({
@@ -142,8 +145,14 @@ export const studyPages = [
     transaction: 'change',
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const studyId = params.study_id.toLowerCase();
-      await changeStudy({ tx, audit, actor, context }, studyId, settingsIn(form), assertFormVersion(form));
-      return redirect(`/console/studies/${studyId}?said=saved`);
+      const saved = await changeStudy(
+        { tx, audit, actor, context },
+        studyId,
+        settingsIn(form),
+        assertFormVersion(form),
+      );
+      const told = { said: 'saved', earlier: saved.moved_by_earlier_override };
+      return redirect(pathWith(`/console/studies/${studyId}`, told));
     },
     again: async ({ read, params, form, fault, ui }) => {
       const found = await read((tx, actor) => settingsOf(tx, actor, params.study_id.toLowerCase(), { form, fault }));

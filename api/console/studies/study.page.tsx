@@ -12,7 +12,16 @@ import { mayConfigure, mayEnroll } from './studies.service.js';
 import type { StudyView } from './studies.service.js';
 
 /** A study: settings, enrollment-date policy, plan, and members. */
-export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 'saved' | 'template' | undefined }) {
+export function StudyPage({
+  view,
+  said,
+  earlier = 0,
+}: {
+  view: StudyView;
+  said?: 'created' | 'saved' | 'template' | undefined;
+  /** Participants whose visits all move with what was saved, since an override had left them on the former date. */
+  earlier?: number | undefined;
+}) {
   const { words, user } = useUi();
   const { studies } = words;
   const { study, figures, policy, windows, events, batteries, members } = view;
@@ -31,6 +40,7 @@ export function StudyPage({ view, said }: { view: StudyView; said?: 'created' | 
       </h1>
       <StudyTabs studyId={study.id} tab="study" />
       {said && <Notice kind="good">{notes[said]}</Notice>}
+      {earlier > 0 && <Notice kind="alert">{studies.earlier(earlier)}</Notice>}
       {figures.changes.map(({ change_id }) => (
         <Notice key={change_id}>
           {studies.underWay} <a href={`${at}/changes/${encodeURIComponent(change_id)}`}>{studies.showProgress}</a>

@@ -122,19 +122,25 @@ export function DeleteWindowPage({
 }
 
 /** The number of participants whose schedule a change would move. */
-export function WouldMove({ trial: { total, schedules, examples } }: { trial: ScheduleDryRun }) {
+export function WouldMove({ trial }: { trial: ScheduleDryRun }) {
+  const { total, schedules, moved_by_earlier_override: earlier, examples } = trial;
   const { words, language } = useUi();
   const { studies } = words;
   const count = (n: number) => n.toLocaleString(LOCALES[language]);
   if (total === 0) return <Notice title={studies.dryRun}>{studies.nobody}</Notice>;
   return (
-    <Notice title={studies.wouldPlan(count(schedules), count(total))}>
-      {examples.length > 0 && (
-        <>
-          {studies.examples}:{' '}
-          <Examples of={examples.slice(0, 5).map((one) => ({ id: one.participant_id, code: one.participant_code }))} />
-        </>
-      )}
-    </Notice>
+    <>
+      <Notice title={studies.wouldPlan(count(schedules), count(total))}>
+        {examples.length > 0 && (
+          <>
+            {studies.examples}:{' '}
+            <Examples
+              of={examples.slice(0, 5).map((one) => ({ id: one.participant_id, code: one.participant_code }))}
+            />
+          </>
+        )}
+      </Notice>
+      {earlier > 0 && <Notice kind="alert">{studies.earlier(earlier)}</Notice>}
+    </>
   );
 }

@@ -10,13 +10,14 @@ import { check } from '../../http/validation/validation.js';
 import { NewVisitWindow, VisitWindowChange } from '../../scheduling/schedules.schemas.js';
 import { changeWindow, createWindow, getWindowOrThrow, removeWindow } from '../../scheduling/windows.service.js';
 import { dryRunFor } from '../../studies/dry-runs-at-once.js';
-import { dryRunSchedules, enrolledIn } from '../../studies/policy-dry-run.service.js';
+import { dryRunSchedules } from '../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../studies/policy-dry-run.service.js';
 import { assertFormVersion } from '../routing/form-version.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
 import { asTyped, editOf, orNull, wholeNumber } from './edit/edit.js';
 import type { RefusedForm } from './edit/edit.js';
+import { trialIfQuick } from './quick-trial.js';
 import { loadStudyView } from './studies.service.js';
 import { DeleteWindowPage, WindowPage } from './windows.page.js';
 
@@ -75,12 +76,6 @@ const withoutWindow = (tx: Tx, studyId: string, id: string): Promise<ScheduleDry
     ...sources,
     windows: sources.windows.filter((window) => window.id !== id),
   }));
-
-/** Participants whose plans are tried while a page is made: a tenth of a second. */
-const QUICK_TRIAL = 250;
-/** Undefined: the study has so many participants that the page does not wait for it. */
-const withoutWindowIfQuick = async (tx: Tx, studyId: string, id: string): Promise<ScheduleDryRun | undefined> =>
-  (await enrolledIn(tx, studyId)) > QUICK_TRIAL ? undefined : withoutWindow(tx, studyId, id);
 
 /** @throws 404 also for a window of another study */
 async function windowOf(tx: Tx, params: { study_id: string; window_id: string }): Promise<VisitWindow> {
@@ -180,7 +175,7 @@ export const windowPages = [
     view: async ({ tx, params, ui }) => {
       const studyId = params.study_id.toLowerCase();
       const window = await windowOf(tx, params);
-      const trial = await withoutWindowIfQuick(tx, studyId, window.id);
+      const trial = await trialIfQuick(tx, studyId, () => withoutWindow(tx, studyId, window.id));
       return { title: ui.words.studies.deleteWindow, content: h(DeleteWindowPage, { studyId, window, trial }) };
     },
   }),
@@ -206,7 +201,7 @@ export const windowPages = [
       const studyId = params.study_id.toLowerCase();
       const content = await read(async (tx) => {
         const window = await windowOf(tx, params);
-        const trial = await withoutWindowIfQuick(tx, studyId, window.id);
+        const trial = await trialIfQuick(tx, studyId, () => withoutWindow(tx, studyId, window.id));
         return h(DeleteWindowPage, { studyId, window, fault, trial });
       });
       return { title: ui.words.studies.deleteWindow, content };

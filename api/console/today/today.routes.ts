@@ -7,6 +7,7 @@ import { Type, text } from '../../http/common.schemas.js';
 import { attachment } from '../../http/conventions/file-names.js';
 import { reply } from '../../http/reply.js';
 import { idOf } from '../inbox/inbox.routes.js';
+import { forSpreadsheets } from '../routing/csv-file.js';
 import { consolePage } from '../routing/page.js';
 import { TodayPage } from './today.page.js';
 import { FILE_ROWS, loadToday, visitsFile } from './today.service.js';
@@ -63,7 +64,7 @@ export const todayRoutes = [
     view: async ({ tx, query, ui }) => {
       const filter = filterOf(query);
       const { items } = await loadToday(tx, filter, FILE_ROWS);
-      return reply(200, visitsFile(ui.words, items), {
+      return reply(200, forSpreadsheets(visitsFile(ui.words, items)), {
         'Content-Type': 'text/csv; charset=utf-8',
         'Content-Disposition': attachment(['visits', filter.group], 'csv', nowIso()),
         'Cache-Control': 'no-store',

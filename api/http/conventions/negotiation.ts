@@ -1,9 +1,7 @@
 import type { Context } from 'koa';
 import { responseSchema } from '../route.js';
 import type { Route } from '../route.js';
-
-/** Some lists can answer an event stream; clients that accept it get it there, and JSON elsewhere. */
-const TAKEN = ['application/json', 'text/event-stream'];
+import { JSON_OR_STREAM } from './event-stream.js';
 
 /** Whether a route only answers JSON; one with a `format`, or without a schema for its answer, may answer files. */
 export function answersJsonOnly({ responses, query }: Route): boolean {
@@ -24,6 +22,10 @@ function jsonOnly(route: Route): boolean {
 export function isAcceptable(ctx: Context, route: Route): boolean {
   const asked = ctx.get('accept');
   return (
-    asked === '' || asked === '*/*' || asked === 'application/json' || !jsonOnly(route) || ctx.accepts(TAKEN) !== false
+    asked === '' ||
+    asked === '*/*' ||
+    asked === 'application/json' ||
+    !jsonOnly(route) ||
+    ctx.accepts(JSON_OR_STREAM) !== false
   );
 }

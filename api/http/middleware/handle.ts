@@ -37,6 +37,7 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
       prefetched: [],
       // No getter: the engine makes a hidden class for each object with one, and keeps it, with the request, for long.
       disconnected: () => signalOf(ctx),
+      prefers: (mediaTypes: readonly string[]) => ctx.accepts([...mediaTypes]),
       ...state.opened,
     } as Parameters<Route['handle']>[0]);
     if (!isMatched && ['PATCH', 'PUT', 'DELETE'].includes(route.method)) refuseTag(ctx);

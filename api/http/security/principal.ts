@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type { Settings } from '../../../settings.js';
 import type { Access } from '../access.js';
+import { EVENT_STREAM, JSON_OR_STREAM } from '../conventions/event-stream.js';
 import { problem } from '../errors.js';
 import { consolePrincipal } from './console-login.js';
 import { isPortalToken, portalPrincipal } from './portal.js';
@@ -42,7 +43,7 @@ export function principalOf(
 /** The ticket of an event stream request: browsers can't send headers when they open such streams. */
 function ticketOf(ctx: Context): string | undefined {
   const { ticket } = ctx.query;
-  return typeof ticket === 'string' && ctx.get('accept').includes('text/event-stream') ? ticket : undefined;
+  return typeof ticket === 'string' && ctx.accepts(JSON_OR_STREAM) === EVENT_STREAM ? ticket : undefined;
 }
 
 /** @throws 401 INVALID_TOKEN: expired, forged, or for another study */

@@ -72,9 +72,9 @@ export function EventsPage({ view, edit, said }: { view: EventsView; edit?: Edit
 }
 
 /** The scheduling mode, and the switch to the other. */
-function Mode({ view: { study } }: { view: EventsView }) {
+function Mode({ view: { study, earlier = 0 } }: { view: EventsView }) {
   const { words, user } = useUi();
-  const { events: texts } = words;
+  const { events: texts, studies } = words;
   const byEvents = plansByEvents(study);
   return (
     <>
@@ -85,6 +85,7 @@ function Mode({ view: { study } }: { view: EventsView }) {
           <Form action={`/console/studies/${study.id}/planning`}>
             <input type="hidden" name="version" value={versionOf(study)} />
             <p class="quiet">{texts.modeWhat}</p>
+            {earlier > 0 && <Notice kind="alert">{studies.earlier(earlier)}</Notice>}
             <button name="mode" value={byEvents ? 'legacy' : 'edc'}>
               {byEvents ? texts.toWindows : texts.toEvents}
             </button>
@@ -208,7 +209,8 @@ export function DeleteEventPage({
 }: {
   view: EventsView;
   event: EventDefinitionRecord;
-  trial: ScheduleDryRun | undefined;
+  /** `later`: it is shown when it is asked for; undefined: the study does not schedule by events. */
+  trial: ScheduleDryRun | 'later' | undefined;
   fault?: Problem;
 }) {
   const { words } = useUi();
@@ -225,10 +227,18 @@ export function DeleteEventPage({
       </p>
       <EditRefusal edit={edit} labels={{}} />
       <p>{texts.removeWhat}</p>
-      {trial ? <WouldMove trial={trial} /> : <Notice>{texts.countsNot}</Notice>}
+      {trial === undefined && <Notice>{texts.countsNot}</Notice>}
+      {trial && trial !== 'later' && <WouldMove trial={trial} />}
       <Form action={`${at}/${event.id}/delete`}>
         <input type="hidden" name="version" value={edit.version} />
-        <button class="danger">{studies.remove}</button>
+        {trial === 'later' && (
+          <button name="do" value="try">
+            {studies.tryWindow}
+          </button>
+        )}
+        <button class="danger" name="do" value="save">
+          {studies.remove}
+        </button>
       </Form>
     </>
   );

@@ -17,7 +17,16 @@ import { consoleForm, consolePage } from '../../routing/page.js';
 import { redirect } from '../../routing/render.js';
 import { asTyped } from '../edit/edit.js';
 import { DeleteEventPage, EventPage, EventsPage } from './events.page.js';
-import { eventEdit, eventIn, eventOf, eventTrial, loadEvents, plansByEvents } from './events.service.js';
+import {
+  eventEdit,
+  eventIn,
+  eventOf,
+  eventTrial,
+  loadEvents,
+  loadEventsPage,
+  plansByEvents,
+  trialWithout,
+} from './events.service.js';
 import type { EventsView } from './events.service.js';
 
 const list = '/console/studies/{study_id}/events';
@@ -48,8 +57,8 @@ export const eventPages = [
     access: inStudy(),
     transaction: 'read',
     query: Type.Object({ said: Type.Optional(oneOf('saved')) }),
-    view: async ({ tx, params, query, ui }) => {
-      const view = await loadEvents(tx, params.study_id.toLowerCase());
+    view: async ({ tx, actor, params, query, ui }) => {
+      const view = await loadEventsPage(tx, actor, params.study_id.toLowerCase());
       return { title: ui.words.edit.tabs.events, content: h(EventsPage, { view, said: query.said }) };
     },
   }),
@@ -66,8 +75,8 @@ export const eventPages = [
       return redirect(`/console/studies/${studyId}/events?said=saved`);
     },
     again: ({ read, params, fault, ui }) =>
-      read(async (tx) => {
-        const view = await loadEvents(tx, params.study_id.toLowerCase());
+      read(async (tx, actor) => {
+        const view = await loadEventsPage(tx, actor, params.study_id.toLowerCase());
         const edit = { values: {}, seen: {}, version: '', changed: [], fault };
         return { title: ui.words.edit.tabs.events, content: h(EventsPage, { view, edit }) };
       }),
@@ -87,6 +96,7 @@ export const eventPages = [
     summary: 'Show what a new event definition would move, or add it',
     access: staff.configure,
     transaction: 'change',
+    tries: (form) => form.get('do') !== 'save',
     submit: async ({ tx, audit, actor, context, params, form, ui }) => {
       const view = await loadEvents(tx, params.study_id.toLowerCase());
       const given = eventIn(form);
@@ -123,6 +133,7 @@ export const eventPages = [
     summary: 'Show what another event definition would move, or save it',
     access: staff.configure,
     transaction: 'change',
+    tries: (form) => form.get('do') !== 'save',
     submit: async ({ tx, audit, actor, context, params, form }) => {
       const event = await eventOf(tx, params);
       const view = await loadEvents(tx, event.study_id);
@@ -154,27 +165,32 @@ export const eventPages = [
     view: async ({ tx, actor, params, ui }) => {
       const event = await eventOf(tx, params);
       const view = await loadEvents(tx, event.study_id);
-      const trial = await eventTrial({ tx, actor }, view.study, event.id, null);
+      const trial = await trialWithout({ tx, actor }, view.study, event.id);
       return { title: ui.words.events.remove, content: h(DeleteEventPage, { view, event, trial }) };
     },
   }),
   consoleForm({
     path: `${one}/delete`,
-    summary: 'Delete an event definition',
+    summary: 'Show what deleting an event definition would move, or delete it',
     access: staff.configure,
     transaction: 'change',
-    submit: async ({ tx, audit, actor, context, params, form }) => {
-      const { id, study_id } = await eventOf(tx, params);
-      const view = await loadEvents(tx, study_id);
+    tries: (form) => form.get('do') === 'try',
+    submit: async ({ tx, audit, actor, context, params, form, ui }) => {
+      const event = await eventOf(tx, params);
+      const view = await loadEvents(tx, event.study_id);
+      if (form.get('do') === 'try') {
+        const trial = await eventTrial({ tx, actor }, view.study, event.id, null);
+        return { title: ui.words.events.remove, content: h(DeleteEventPage, { view, event, trial }) };
+      }
       const changeId = randomUUID();
-      await removeEventDefinition({ tx, audit, actor, context }, id, assertFormVersion(form), changeId);
+      await removeEventDefinition({ tx, audit, actor, context }, event.id, assertFormVersion(form), changeId);
       return after(view, changeId);
     },
     again: ({ read, params, fault, ui }) =>
       read(async (tx, actor) => {
         const event = await eventOf(tx, params);
         const view = await loadEvents(tx, event.study_id);
-        const trial = await eventTrial({ tx, actor }, view.study, event.id, null);
+        const trial = await trialWithout({ tx, actor }, view.study, event.id);
         return { title: ui.words.events.remove, content: h(DeleteEventPage, { view, event, trial, fault }) };
       }),
   }),

@@ -3,8 +3,10 @@ import type { Tx } from '../../../../db/client/database.js';
 import { eventsOfStudy } from '../../../../db/console/study-events.queries.js';
 import type { BatteryName } from '../../../../db/console/study-events.queries.js';
 import type { EventDefinitionRecord } from '../../../../db/scheduling/event-definitions.queries.js';
+import { countOffAnchor } from '../../../../db/scheduling/schedules.queries.js';
 import type { EventRow, ScheduleSources } from '../../../../db/scheduling/schedules.queries.js';
 import type { StudyRecord } from '../../../../db/studies/studies.queries.js';
+import type { Role } from '../../../http/access.js';
 import { problem } from '../../../http/errors.js';
 import type { NewEventDefinition } from '../../../scheduling/edc.schemas.js';
 import { getEventDefinitionOrThrow } from '../../../scheduling/event-definitions.service.js';
@@ -13,11 +15,15 @@ import { dryRunSchedules } from '../../../studies/policy-dry-run.service.js';
 import type { ScheduleDryRun } from '../../../studies/policy-dry-run.service.js';
 import { editOf, orNull, wholeNumber } from '../edit/edit.js';
 import type { Edit, RefusedForm } from '../edit/edit.js';
+import { trialIfQuick } from '../quick-trial.js';
+import { mayConfigure } from '../studies.service.js';
 
 export interface EventsView {
   study: StudyRecord;
   events: EventDefinitionRecord[];
   batteries: BatteryName[];
+  /** Participants whom an override left on the former date: another scheduling mode moves all of their visits too. */
+  earlier?: number;
 }
 export const plansByEvents = (study: StudyRecord): boolean => study.config.scheduling_mode === 'edc';
 
@@ -26,6 +32,12 @@ export async function loadEvents(tx: Tx, studyId: string): Promise<EventsView> {
   const { study, ...found } = await eventsOfStudy(tx, studyId);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   return { study, ...found };
+}
+
+/** The same for the page with all events. @throws 404 */
+export async function loadEventsPage(tx: Tx, { role }: { role: Role }, studyId: string): Promise<EventsView> {
+  const view = await loadEvents(tx, studyId);
+  return mayConfigure(role) ? { ...view, earlier: await countOffAnchor(tx, studyId) } : view;
 }
 
 /** @throws 404 also for an event of another study */
@@ -94,6 +106,17 @@ export async function eventTrial(
   };
   return dryRunFor(actor, () => dryRunSchedules(tx, study.id, change));
 }
+
+/** The same without an event, for the page that deletes it. `later`: the page of a large study does not wait for it. */
+export const trialWithout = async (
+  by: { tx: Tx; actor: { id: string } },
+  study: StudyRecord,
+  id: string,
+): Promise<ScheduleDryRun | 'later' | undefined> =>
+  plansByEvents(study)
+    ? ((await trialIfQuick(by.tx, study.id, () => eventTrial(by, study, id, null))) ?? 'later')
+    : undefined;
+
 /** In the order of the plan. */
 const byPlanOrder = (a: EventRow, b: EventRow): number =>
   a.sort_order - b.sort_order || a.target_day - b.target_day || (a.event_oid < b.event_oid ? -1 : 1);

@@ -21,10 +21,13 @@ export function SitesPage({
   study,
   sites,
   said,
+  earlier = 0,
 }: {
   study: Study;
   sites: { items: Site[]; total: number };
   said?: SiteNotice | undefined;
+  /** Participants whose visits all move with what was saved, since an override had left them on the former date. */
+  earlier?: number | undefined;
 }) {
   const { words, user } = useUi();
   const { sites: texts } = words;
@@ -38,6 +41,7 @@ export function SitesPage({
     <>
       <StudyHead study={study} tab="sites" />
       {said && <Notice kind="good">{said === 'saved' ? words.studies.saved : texts.replanned}</Notice>}
+      {earlier > 0 && <Notice kind="alert">{words.studies.earlier(earlier)}</Notice>}
       {sites.total === 0 ? (
         <EmptyState title={texts.none}>{texts.noneWhat}</EmptyState>
       ) : (

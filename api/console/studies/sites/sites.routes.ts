@@ -10,11 +10,13 @@ import { check } from '../../../http/validation/validation.js';
 import { changeSite, createSite, getSiteOrThrow } from '../../../studies/sites.service.js';
 import { NewSite, SiteChange } from '../../../studies/studies.schemas.js';
 import { getStudyOrThrow } from '../../../studies/studies.service.js';
+import { pathWith } from '../../routing/done.js';
 import { assertFormVersion } from '../../routing/form-version.js';
 import { consoleForm, consolePage } from '../../routing/page.js';
 import { redirect } from '../../routing/render.js';
 import { editOf, orNull } from '../edit/edit.js';
 import type { RefusedForm } from '../edit/edit.js';
+import { Earlier } from '../studies.routes.js';
 import { SitePage, SitesPage, siteNotices } from './sites.page.js';
 
 const list = '/console/studies/{study_id}/sites';
@@ -58,11 +60,11 @@ export const sitePages = [
     summary: 'Show the sites of a study',
     access: inStudy(),
     transaction: 'read',
-    query: Type.Object({ said: Type.Optional(oneOf(...siteNotices)) }),
+    query: Type.Object({ said: Type.Optional(oneOf(...siteNotices)), earlier: Earlier }),
     view: async ({ tx, params, query, ui }) => {
       const study = await getStudyOrThrow(tx, params.study_id.toLowerCase());
       const sites = await listSites(tx, study.id, { skip: 0, limit: MAX_LISTED, sort: 'site_code' });
-      return { title: ui.words.studies.sites, content: h(SitesPage, { study, sites, said: query.said }) };
+      return { title: ui.words.studies.sites, content: h(SitesPage, { study, sites, ...query }) };
     },
   }),
   consolePage({
@@ -116,7 +118,8 @@ export const sitePages = [
       check(SiteChange, given, 'body');
       const site = await changeSite({ tx, audit, actor, context }, id, given, assertFormVersion(form));
       const isReplanned = site.timezone !== before.timezone || site.site_code !== before.site_code;
-      return redirect(`/console/studies/${study_id}/sites?said=${isReplanned ? 'replanned' : 'saved'}`);
+      const told = { said: isReplanned ? 'replanned' : 'saved', earlier: site.moved_by_earlier_override };
+      return redirect(pathWith(`/console/studies/${study_id}/sites`, told));
     },
     again: ({ read, params, form, fault }) =>
       read(async (tx) => {
