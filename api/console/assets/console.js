@@ -157,13 +157,15 @@ function watchParts() {
 function keepFocus() {
   let held;
   document.addEventListener('htmx:before:swap', () => {
-    held = document.activeElement?.closest('a[href]');
+    const focused = document.activeElement?.closest('a[href]');
+    // Another refresh may have taken the link away, and not be done yet.
+    if (focused || held?.isConnected) held = focused;
   });
   document.addEventListener('htmx:after:swap', () => {
     if (!held || held.isConnected) return;
     const same = [...document.links].find(({ href }) => href === held.href);
     held = undefined;
-    same?.focus({ preventScroll: true });
+    if (document.activeElement === document.body) same?.focus({ preventScroll: true });
   });
 }
 
