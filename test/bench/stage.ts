@@ -92,11 +92,11 @@ async function answered<T>(url: string, method: string, headers: Record<string, 
 const TICK_MS = 10;
 const LOOK_MS = 300;
 
-/** Waits, two minutes at most, until the service's processes together use less than a tenth of one processor. */
+/** Waits, five minutes at most, until the service's processes together use less than a tenth of one processor. */
 async function quiet(service: Service): Promise<void> {
   const { supervisor: _supervisor, ...parts } = service.current().pids;
   const pids = Object.values(parts).filter((pid) => pid !== undefined);
-  const deadline = performance.now() + 120_000;
+  const deadline = performance.now() + 300_000;
   let before = processorMs(pids);
   while (performance.now() < deadline) {
     await sleep(LOOK_MS);
@@ -104,7 +104,7 @@ async function quiet(service: Service): Promise<void> {
     if (now - before < LOOK_MS / 10) return;
     before = now;
   }
-  throw new Error('the service did not become quiet within two minutes');
+  throw new Error('the service did not become quiet within five minutes');
 }
 
 const processorMs = (pids: readonly number[]): number =>
