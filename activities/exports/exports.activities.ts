@@ -60,7 +60,7 @@ export function createExportActivities({ database, settings }: { database: Datab
         const taken = await withStudyScope(database, study_id, async ({ tx }) => {
           const hours = settings.EXPORT_RETENTION_HOURS;
           if (!(await completeExport(tx, export_id, { ...written, hours }))) return false;
-          // Before the commit: whoever sees the export as completed finds its file.
+          // Before the commit: a caller that sees the export as completed finds its file.
           await rename(draft, exportFile(settings.DATA_DIR, export_id, order.format));
           return true;
         });

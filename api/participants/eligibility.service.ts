@@ -63,7 +63,7 @@ export async function saveEligibility(
   const newlyConfirmed =
     confirmed && !(same && Date.parse(confirmed_at ?? '') === Date.parse(before.confirmed_at ?? ''));
   const newlyWaived = waiver && !sameWaiver(before, input);
-  // The confirmation is of these criteria: whoever changes them afterwards confirms the others.
+  // The confirmation is of these criteria: the user who changes them confirms the new ones.
   const reconfirmed = confirmed && same && !newlyConfirmed && (newlyWaived || otherGrounds(before, input));
   const waived = waiverOf(waiver ? (newlyWaived ? undefined : before) : null, actor, approving !== undefined);
   if ((newlyConfirmed || newlyWaived || reconfirmed) && !mayConfirm.includes(actor.role)) {
