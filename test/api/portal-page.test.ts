@@ -443,6 +443,26 @@ describe('the participant’s page, in a browser', function () {
     await stays(false);
   });
 
+  it('does not become the page of somebody else who stays logged in on the same device', async () => {
+    const [one, other] = [await participant('en'), await participant('en')];
+    await site.visit({ participant_id: one.id, name: 'Visit of one' });
+    await site.visit({ participant_id: other.id, name: 'Visit of other' });
+    const { page, faults } = await open(`/portal?token=${await sendLink(site.http, one.id)}`);
+    await page.click('#remember');
+    await page.click('#enter');
+    await reads(page, 'Visit of one');
+    await page.goto(`${run.api}/portal?token=${await sendLink(site.http, other.id)}`);
+    await page.click('#enter');
+    await reads(page, 'Visit of other');
+    await page
+      .browserContext()
+      .deleteCookie(...(await page.browserContext().cookies()).filter(({ name }) => name === 'portal_session'));
+    await page.reload();
+    await reads(page, 'This page opens by a personal link.');
+    expect(await words(page)).not.to.include('Visit of one');
+    expect(faults).to.deep.equal([]);
+  });
+
   it('gives an address for a calendar program, and takes it back', async () => {
     const kim = await participant('en');
     await site.visit({ participant_id: kim.id, name: 'Week 12' });
