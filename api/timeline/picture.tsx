@@ -211,7 +211,7 @@ function DayLine({
 const described = ({ participant_code, study_name }: TimelineSubject, items: readonly TimelineItem[]): string => {
   const span = items.length > 0 ? `, from ${items[0]!.at.slice(0, 10)} to ${items.at(-1)!.at.slice(0, 10)}` : '';
   return (
-    `Timeline of ${isolated(participant_code)} in ${isolated(study_name)}: ${items.length} entries${span}. Bars ` +
+    `Timeline of ${isolated(participant_code)} in ${isolated(study_name)}: ${items.length} ${items.length === 1 ? 'entry' : 'entries'}${span}. Bars ` +
     'are visit windows, filled diamonds completed visits, hollow marks what is still to come.'
   );
 };
