@@ -147,8 +147,8 @@ select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.s
       and b.enrollment_date_value is not null and b.event_type in ('SET', 'CHANGED', 'FINALIZED', 'PROPOSED')
     order by b.seq desc limit 1) as before_override,
   (select json_build_object('id', o.id, 'new_enrollment_date', o.new_enrollment_date,
-    'requested_at', ${iso('o.requested_at')}, 'remind_at', ${iso('o.remind_at')}, 'reminded_at', ${iso('o.reminded_at')},
-    'expires_at', ${iso('o.expires_at')})
+    'requested_at', ${iso('o.requested_at')}, 'remind_at', ${iso('o.remind_at')},
+    'reminded_at', ${iso('o.reminded_at')}, 'expires_at', ${iso('o.expires_at')})
     from override_requests o where o.participant_id = p.id and o.status = 'pending') as pending_override
 from participants p
 join studies s on s.id = p.study_id

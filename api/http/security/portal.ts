@@ -57,8 +57,8 @@ export function refreshTokenIn(headers: IncomingHttpHeaders): string | undefined
 }
 
 /**
- * The `Set-Cookie` lines by which a page forgets the refresh token of a login before, which may be somebody else's; none
- * if it has none.
+ * The `Set-Cookie` lines by which a page forgets the refresh token of a login before, which may be somebody else's;
+ * none if it has none.
  */
 export const forgottenCookies = (headers: IncomingHttpHeaders, settings: Settings): string[] =>
   cookieIn(headers, REFRESH_COOKIE) === undefined ? [] : [clearedCookie(settings, REFRESH_COOKIE, '/api/portal')];
