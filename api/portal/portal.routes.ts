@@ -1,6 +1,7 @@
 import { hasFailedSync } from '../../db/portal/portal.queries.js';
 import { anyone, anyPortalUser, portal, staff, outsideStudy } from '../http/access.js';
 import { accepted, reply, route } from '../http/route.js';
+import { forgottenCookies } from '../http/security/portal.js';
 import { Type, listOf, paging } from '../http/common.schemas.js';
 import {
   DataStatus,
@@ -81,9 +82,11 @@ export const portalRoutes = [
       'the only one.',
     body: OpenLink,
     responses: { 200: PortalSession, 401: undefined, 503: undefined },
-    handle: async ({ services, body, context }) => {
+    handle: async ({ services, body, headers, context }) => {
       const session = await openSession(services, body, context);
-      return reply(200, session.body, { 'Set-Cookie': session.cookies });
+      // Whoever opens this link without staying logged in must not end up in the login that somebody else kept here.
+      const forgotten = body.remember ? [] : forgottenCookies(headers, services.settings);
+      return reply(200, session.body, { 'Set-Cookie': [...session.cookies, ...forgotten] });
     },
   }),
   route({

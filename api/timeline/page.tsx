@@ -57,6 +57,8 @@ function Entry({ item, number, formats }: { item: TimelineItem; number: number; 
   );
 }
 
+const counted = (n: number, which = ''): string => `${n} ${which}${n === 1 ? 'entry' : 'entries'}`;
+
 interface Timeline {
   subject: TimelineSubject;
   items: readonly TimelineItem[];
@@ -119,9 +121,9 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
             ))}
           </tbody>
         </table>
-        {items.length < total && <p>{total - items.length} later entries are not shown: narrow the time.</p>}
+        {items.length < total && <p>Not shown: {counted(total - items.length, 'later ')}. Narrow the time.</p>}
         <footer>
-          {total} entries, as of {formats.instant.format(now)}.
+          {counted(total)}, as of {formats.instant.format(now)}.
         </footer>
       </main>
     </HtmlDocument>

@@ -209,9 +209,10 @@ function DayLine({
 
 /** The image's description in two sentences. */
 const described = ({ participant_code, study_name }: TimelineSubject, items: readonly TimelineItem[]): string => {
+  const count = `${items.length} ${items.length === 1 ? 'entry' : 'entries'}`;
   const span = items.length > 0 ? `, from ${items[0]!.at.slice(0, 10)} to ${items.at(-1)!.at.slice(0, 10)}` : '';
   return (
-    `Timeline of ${isolated(participant_code)} in ${isolated(study_name)}: ${items.length} entries${span}. Bars ` +
+    `Timeline of ${isolated(participant_code)} in ${isolated(study_name)}: ${count}${span}. Bars ` +
     'are visit windows, filled diamonds completed visits, hollow marks what is still to come.'
   );
 };

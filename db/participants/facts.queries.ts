@@ -77,6 +77,7 @@ export interface FactRow {
   } | null;
   pending_override: {
     id: string;
+    new_enrollment_date: string;
     requested_at: string;
     remind_at: string;
     reminded_at: string | null;
@@ -145,7 +146,8 @@ select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.s
     from anchor_date_history b where a.is_override and b.participant_id = p.id and b.source_type <> 'override'
       and b.enrollment_date_value is not null and b.event_type in ('SET', 'CHANGED', 'FINALIZED', 'PROPOSED')
     order by b.seq desc limit 1) as before_override,
-  (select json_build_object('id', o.id, 'requested_at', ${iso('o.requested_at')}, 'remind_at', ${iso('o.remind_at')},
+  (select json_build_object('id', o.id, 'new_enrollment_date', o.new_enrollment_date,
+    'requested_at', ${iso('o.requested_at')}, 'remind_at', ${iso('o.remind_at')},
     'reminded_at', ${iso('o.reminded_at')}, 'expires_at', ${iso('o.expires_at')})
     from override_requests o where o.participant_id = p.id and o.status = 'pending') as pending_override
 from participants p

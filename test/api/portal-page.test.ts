@@ -253,7 +253,7 @@ describe('the participant’s page, in a browser', function () {
     }
     const done = await site.session({ participant_id: lea.id });
     await site.submit(done, {
-      task_summaries: { stroop: { accuracy: 0.875, mean_rt: 512.25, own_measure: 3 } },
+      task_summaries: { stroop: { accuracy: 0.875, mean_rt: 512.25, interference: 48, own_measure: 3 } },
       raw_trials: trials('stroop', 4),
     });
     await site.end(done);
@@ -298,6 +298,7 @@ describe('the participant’s page, in a browser', function () {
         .to.match(/Stroop/)
         .and.match(/Aciertos\s+88\s%/)
         .and.match(/Tiempo de reacción, media\s+512 ms/)
+        .and.match(/Interferencia\s+48 ms/)
         .and.match(/Own measure\s+3/);
       expect(await page.$eval('input[name=sms]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(
         false,
@@ -441,6 +442,48 @@ describe('the participant’s page, in a browser', function () {
     };
     await stays(true);
     await stays(false);
+  });
+
+  it('opens by a button that is pressed twice, and again by the same link, while its login goes on', async () => {
+    const may = await participant('en');
+    const link = `/portal?token=${await sendLink(site.http, may.id)}`;
+    const { page, faults } = await open(link);
+    await page.click('#enter', { count: 2, delay: 5 });
+    await reads(page, 'No visit is planned at the moment.');
+    expect(await words(page)).not.to.include('used already');
+    // The same mail, in another tab.
+    const tab = await page.browserContext().newPage();
+    await tab.goto(`${run.api}${link}`);
+    await tab.click('#enter');
+    await reads(tab, 'No visit is planned at the moment.');
+    expect(await words(tab)).not.to.include('used already');
+    await tab.click('#leave');
+    await reads(tab, 'You are logged out.');
+    await tab.goto(`${run.api}${link}`);
+    await tab.click('#enter');
+    await reads(tab, 'This link was used already');
+    expect(await words(tab)).not.to.include('No visit is planned');
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('does not become the page of somebody else who stays logged in on the same device', async () => {
+    const [one, other] = [await participant('en'), await participant('en')];
+    await site.visit({ participant_id: one.id, name: 'Visit of one' });
+    await site.visit({ participant_id: other.id, name: 'Visit of other' });
+    const { page, faults } = await open(`/portal?token=${await sendLink(site.http, one.id)}`);
+    await page.click('#remember');
+    await page.click('#enter');
+    await reads(page, 'Visit of one');
+    await page.goto(`${run.api}/portal?token=${await sendLink(site.http, other.id)}`);
+    await page.click('#enter');
+    await reads(page, 'Visit of other');
+    await page
+      .browserContext()
+      .deleteCookie(...(await page.browserContext().cookies()).filter(({ name }) => name === 'portal_session'));
+    await page.reload();
+    await reads(page, 'This page opens by a personal link.');
+    expect(await words(page)).not.to.include('Visit of one');
+    expect(faults).to.deep.equal([]);
   });
 
   it('gives an address for a calendar program, and takes it back', async () => {

@@ -3,8 +3,9 @@ import { user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, openConsole, signIn } from './browser.js';
-import { Visitor } from './stage.js';
+import { Site } from '../assessment/stage.js';
+import { ConsoleBrowser, axe, openConsole, signIn, textOf } from './browser.js';
+import { Visitor, waiting } from './stage.js';
 
 const manual = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false } };
 const noon = (day: string) => `${day}T12:00:00Z`;
@@ -94,6 +95,37 @@ describe('the tabs of a participant in the console', function () {
     expect(told.filter((action) => action === 'consent_signed')).to.have.length(1);
     expect(told.indexOf('visit_completed')).to.be.lessThan(told.indexOf('participant_created'));
     expect(text).to.include(`${told.length} records, newest first`);
+  });
+
+  it('results have names in the reader’s language, and times their unit', async () => {
+    const site = await Site.open();
+    const id = await site.session();
+    await site.submit(id, {
+      task_summaries: {
+        trail_making: { completion_time: 45_230.5, errors: 2 },
+        stroop: { accuracy: 0.875, mean_rt: 512.25, own_measure: 3 },
+      },
+    });
+    await site.end(id);
+    const { email } = await user(stage.admin, 'coordinator', { study_ids: [site.study.id] });
+    for (const [language, said] of [
+      ['en', ['Trail making', 'completion time 45,230.5 ms', 'mean reaction time 512.25 ms', 'correct 87.5%']],
+      ['de', ['Linien ziehen', 'benötigte Zeit 45.230,5 ms', 'mittlere Reaktionszeit 512,25 ms', 'Fehler 2']],
+    ] as const) {
+      const { page } = await openConsole(browser, `/console/participants/${site.participant.id}?tab=sessions`, {
+        language,
+      });
+      await signIn(page, email);
+      const text = await textOf(page, 'main');
+      for (const words of [...said, 'own measure 3']) expect(text).to.include(words);
+    }
+  });
+
+  it('the date that waits for an approval is named', async () => {
+    const of = await waiting(stage);
+    const visitor = await Visitor.of(stage.run.api, of.asker.email);
+    const { text } = await visitor.get(`/console/participants/${of.person.id}?tab=date`);
+    expect(text).to.include('Another date waits for an approval: 17 Mar 2024');
   });
 
   it('each field of the forms for the date is named by its own label', async () => {

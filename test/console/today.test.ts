@@ -174,6 +174,61 @@ describe('the console’s visits of today', function () {
     });
   });
 
+  it('completed or cancelled by mistake are found by the notice, and are to be done again for a reason', async () => {
+    const { site, visits } = await filled();
+    const { page, faults } = await openConsole(browser, '/console/today');
+    const coordinator = await staffOf(site.study.id);
+    await signIn(page, coordinator.email);
+    await submit(page, `form[action="/console/visits/${visits.closing.id}/complete"] button`);
+    await submit(page, '.notice.good a');
+    const path = `/console/visits/${visits.closing.id}`;
+    expect(new URL(page.url()).pathname).to.equal(path);
+    const reopen = `form[action="${path}/reopen"] button`;
+    await fill(page, { reopen_reason: '   ' });
+    await submit(page, reopen);
+    expect(await textOf(page, 'main')).to.include('Give a reason.');
+    expect((await seen(site, visits.closing)).status).to.equal('completed');
+    expect(await axe(page)).to.deep.equal([]);
+    await fill(page, { reopen_reason: 'the wrong line' });
+    await submit(page, reopen);
+    expect(await textOf(page, 'main')).to.include('The visit is to be done again.');
+    expect(await seen(site, visits.closing)).to.include({ status: 'open', completed_at: null });
+    expect(await page.$(reopen), 'it is open').to.equal(null);
+    const { items } = await site.http.expect(200, 'GET', `/api/audit?study_id=${site.study.id}&action=visit_reopened`);
+    expect((items as Loose[]).map(({ user_id }) => user_id)).to.deep.equal([coordinator.userId]);
+
+    const visitor = await entered(coordinator);
+    const at = `/console/visits/${visits.wide.id}`;
+    expect((await visitor.post(at, `${at}/cancel`, { reason: 'by mistake' })).status).to.equal(303);
+    const reader = await entered(await staffOf(site.study.id, 'data_manager'));
+    expect((await reader.get(at)).text).not.to.include('/reopen"');
+    const left = await visitor.get(at);
+    expect(left.text).to.include('/reopen"').and.not.to.include('by mistake</textarea>');
+    await site.http.expect(200, 'POST', `/api/participants/${site.participant.id}/withdraw`, { reason: 'moved' });
+    expect((await visitor.get(at)).text, 'the schedule is frozen').not.to.include('/reopen"');
+    const late = await visitor.send('POST', `${at}/reopen`, {
+      _token: tokenIn(left.text),
+      _back: at,
+      reopen_reason: 'typed before the withdrawal',
+    });
+    expect(late.status).to.equal(409);
+    expect(late.text).to.include('typed before the withdrawal');
+    expect((await seen(site, visits.wide)).status).to.equal('cancelled');
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('of more than a page say which of them are shown, on paper too', async () => {
+    const site = await Site.open({ timezone: 'UTC' });
+    for (let i = 0; i < 52; i += 1) await site.visit({ name: `Visit ${i}` }, [-1, 1]);
+    const { page } = await openConsole(browser, '/console/today');
+    await signIn(page, (await staffOf(site.study.id)).email);
+    await page.emulateMediaType('print');
+    expect(await textOf(page, '.pages')).to.include('1 to 50 of 52');
+    await page.emulateMediaType('screen');
+    await submit(page, '.pages [rel=next]');
+    expect(await textOf(page, '.pages')).to.include('51 to 52 of 52');
+  });
+
   it('whoever completes or cancels one that somebody else settled otherwise meanwhile is told, and keeps what was typed', async () => {
     const { site, visits } = await filled();
     const visitor = await entered(await staffOf(site.study.id));

@@ -39,6 +39,11 @@ describe('Numbers that people read in reports', function () {
     for (const [metric, { sd }] of Object.entries(by_task[0]!.metrics)) expect(sd, metric).to.equal(0);
   });
 
+  it('the unit of a time is at its plot', async () => {
+    expect(await plot('metrics.svg')).to.include('stroop: mean_rt (ms), n = 6');
+    expect(await plot(`course.svg?participant_id=${site.participant.id}`)).to.include('stroop: mean_rt (ms)<');
+  });
+
   for (const name of ['metrics.svg', 'course.svg'])
     it(`${name} has no place for what a metric cannot be`, async () => {
       const svg = await plot(name === 'course.svg' ? `${name}?participant_id=${site.participant.id}` : name);

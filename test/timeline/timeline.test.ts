@@ -142,6 +142,7 @@ describe('The timeline of a participant', function timelineTests() {
     expect(some.total).to.equal(all.items.filter(({ kind }) => kind === 'anchor' || kind === 'schedule').length);
     const early = await read('&from=2024-03-01T00:00:00Z&to=2024-03-02T09:00:00Z');
     expect(early.items.map(({ kind, title }) => [kind, title])).to.deep.equal([['consent', 'Consent signed (v1)']]);
+    expect((await stage.admin.get(`${path}?kind=consent&format=html`)).text).to.include('1 entry, as of');
     const paged: Item[] = [];
     for (let skip = 0; skip < all.total; skip += 4)
       paged.push(...(await stage.admin.expect<Page>(200, 'GET', `${path}?skip=${skip}&limit=4`)).items);

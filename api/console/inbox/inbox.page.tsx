@@ -8,6 +8,7 @@ import { InstantText } from '../html/date.js';
 import { dateText, instantText } from '../html/dates.js';
 import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
+import { Pager } from '../html/pager.js';
 import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
 import { mayConfigure } from '../studies/studies.service.js';
@@ -240,16 +241,9 @@ function Labelled({ row, children }: { row: InboxRow; children: ComponentChildre
 }
 
 function Pages({ inbox: { total, filter } }: { inbox: Inbox }) {
-  const { words } = useUi();
   const { skip, ...within } = filter;
-  if (total <= PAGE_SIZE) return null;
   return (
-    <p class="pages">
-      {skip > 0 && <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE_SIZE) })}>{words.inbox.less}</a>}
-      {skip + PAGE_SIZE < total && (
-        <a href={pathWith(PATH, { ...within, skip: skip + PAGE_SIZE })}>{words.inbox.more}</a>
-      )}
-    </p>
+    <Pager skip={skip} limit={PAGE_SIZE} total={total} href={(from) => pathWith(PATH, { ...within, skip: from })} />
   );
 }
 

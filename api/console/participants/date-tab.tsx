@@ -29,7 +29,7 @@ export interface DateForm {
 
 /** The enrollment date: actions, history, and reasons. */
 export function DateTab({ person, view, form }: { person: ParticipantView; view: DateView; form: DateForm }) {
-  const { words } = useUi();
+  const { words, language } = useUi();
   const { anchor } = words.participant;
   const { row } = person;
   const zone = displayZoneOf(person);
@@ -54,7 +54,7 @@ export function DateTab({ person, view, form }: { person: ParticipantView; view:
       ) : (
         <>
           {row.pending_override && (
-            <Notice title={anchor.pending}>
+            <Notice title={`${anchor.pending}: ${dateText(language, row.pending_override.new_enrollment_date)}`}>
               <a href={`/console/approvals/${row.pending_override.id}`}>{anchor.openApproval}</a>
             </Notice>
           )}

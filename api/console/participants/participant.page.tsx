@@ -111,6 +111,7 @@ function WaitsFor({ person }: { person: ParticipantView }) {
   const { words } = useUi();
   const { waiting, record } = person;
   const what = useAwaited(waiting);
+  const zone = displayZoneOf(person);
   if (waiting.closed) return <Notice>{words.participant.closed}</Notice>;
   const faults = waiting.rule_errors;
   return (
@@ -120,7 +121,7 @@ function WaitsFor({ person }: { person: ParticipantView }) {
       ) : (
         <Notice>
           <strong>{words.participant.waitsFor(what)}</strong> {words.participant.waitsSince}{' '}
-          <ZonedInstant value={waiting.since} zone={displayZoneOf(person)} />. <Next person={person} />
+          <ZonedInstant value={waiting.since} zone={zone} /> ({zone}). <Next person={person} />
         </Notice>
       )}
       {faults.length > 0 && (

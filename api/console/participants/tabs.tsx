@@ -1,12 +1,15 @@
 import { dateIn } from '../../../workflows/domain/util/dates.js';
 import type { TimelineItem } from '../../timeline/timeline.service.js';
 import type { TimelineRow } from '../../../db/timeline/timeline.queries.js';
+import { unitOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
 import { CalendarDate } from '../html/date.js';
+import { LOCALES } from '../html/dates.js';
 import { EmptyState } from '../html/empty-state.js';
 import { TranslatedText } from '../html/said.js';
 import { Table } from '../html/table.js';
 import { reasonInWords, triedAgain } from '../../../workflows/domain/notifications/explain.js';
 import { useUi } from '../html/ui.js';
+import type { Language } from '../words/words.js';
 import { entryTitle } from '../words/participants/timeline.js';
 import { TAB_PAGE } from './participant-tabs.service.js';
 import type { AuditLine, MessagesView, SessionsView } from './participant-tabs.service.js';
@@ -86,11 +89,23 @@ export function TimelineTab({
   );
 }
 
+/** A metric's value: a share as percent, a time with its unit. */
+function measured(language: Language, metric: string, value: number): string {
+  const isShare = metric === 'accuracy' && value >= 0 && value <= 1;
+  const number = new Intl.NumberFormat(
+    LOCALES[language],
+    isShare ? { style: 'percent', maximumFractionDigits: 1 } : { maximumFractionDigits: 3 },
+  ).format(value);
+  const unit = unitOfMetric(metric);
+  return unit ? `${number} ${unit}` : number;
+}
+
 export function SessionsTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { view: SessionsView }) {
   const { words, language } = useUi();
   const { sessions } = words.participant;
   if (view.total === 0) return <EmptyState title={sessions.empty}>{sessions.emptyWhat}</EmptyState>;
-  const number = new Intl.NumberFormat(language, { maximumFractionDigits: 3 });
+  const named = (code: string) =>
+    Object.hasOwn(sessions.measures, code) ? sessions.measures[code]! : code.replaceAll('_', ' ');
   return (
     <>
       <ZoneNote zone={zone} />
@@ -127,10 +142,10 @@ export function SessionsTab({ view, at, skip, zone }: Omit<Listed, 'total'> & { 
                 <ul class="plain">
                   {Object.entries(task_summaries).map(([task, values]) => (
                     <li key={task}>
-                      <strong>{task.replaceAll('_', ' ')}</strong>{' '}
+                      <strong title={task}>{named(task)}</strong>{' '}
                       {Object.entries(values)
-                        .map(([metric, value]) => `${metric.replaceAll('_', ' ')} ${number.format(value)}`)
-                        .join(', ')}
+                        .map(([metric, value]) => `${named(metric)} ${measured(language, metric, value)}`)
+                        .join('; ')}
                     </li>
                   ))}
                 </ul>

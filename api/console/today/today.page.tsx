@@ -6,6 +6,7 @@ import { daysBetween } from '../../../workflows/domain/util/dates.js';
 import { EmptyState } from '../html/empty-state.js';
 import { Chips, Choice } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
+import { Pager } from '../html/pager.js';
 import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -15,7 +16,18 @@ import type { Today } from './today.service.js';
 const PATH = '/console/today';
 
 /** The visits of a day: possible, opening, closing, or missed. */
-export function TodayPage({ today, done, mayChange }: { today: Today; done?: string | undefined; mayChange: boolean }) {
+export function TodayPage({
+  today,
+  done,
+  of,
+  mayChange,
+}: {
+  today: Today;
+  done?: string | undefined;
+  /** The visit that was just completed. */
+  of?: string | undefined;
+  mayChange: boolean;
+}) {
   const { words } = useUi();
   const { items, totals, filter } = today;
   const { group, day } = filter;
@@ -34,7 +46,11 @@ export function TodayPage({ today, done, mayChange }: { today: Today; done?: str
           </>
         )}
       </h1>
-      {told && <Notice kind="good">{told}</Notice>}
+      {told && (
+        <Notice kind="good">
+          {told} {of && <a href={`/console/visits/${of}`}>{words.today.undo}</a>}
+        </Notice>
+      )}
       <Filters today={today} />
       <p class="quiet">{words.today.what[group]}</p>
       {items.length === 0 ? (
@@ -182,16 +198,12 @@ function Foot({ today: { items, totals, filter } }: { today: Today }) {
   if (items.length === 0) return null;
   return (
     <>
-      {totals[group] > PAGE_SIZE && (
-        <p class="pages">
-          {skip > 0 && (
-            <a href={pathWith(PATH, { ...within, skip: Math.max(0, skip - PAGE_SIZE) })}>{words.inbox.less}</a>
-          )}
-          {skip + PAGE_SIZE < totals[group] && (
-            <a href={pathWith(PATH, { ...within, skip: skip + PAGE_SIZE })}>{words.inbox.more}</a>
-          )}
-        </p>
-      )}
+      <Pager
+        skip={skip}
+        limit={PAGE_SIZE}
+        total={totals[group]}
+        href={(from) => pathWith(PATH, { ...within, skip: from })}
+      />
       <p class="pages no-print">
         <a href={pathWith('/console/today/csv', within)} download>
           {words.today.csv}

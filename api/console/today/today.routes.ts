@@ -51,6 +51,7 @@ export const todayRoutes = [
       content: h(TodayPage, {
         today: await loadToday(tx, filterOf(query)),
         done: query.done,
+        of: idOf(query.of),
         mayChange: staff.participants.roles.includes(actor.role),
       }),
     }),

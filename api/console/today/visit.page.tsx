@@ -27,6 +27,8 @@ export interface VisitView {
     zone: string;
   };
   mayChange: boolean;
+  /** It is done or cancelled, and can be made undone. */
+  mayReopen: boolean;
 }
 /** The typed fields of a refused change. */
 export interface VisitAnswer {
@@ -67,10 +69,13 @@ export function VisitPage({
         </Notice>
       )}
       {answer.refused && <Notice kind="alert">{answer.refused}</Notice>}
-      {(isOver || withdrawn) && <Typed typed={typedIn(answer, one)} />}
+      {(isOver || withdrawn) && <Typed typed={typedIn(answer, one, view)} />}
       <VisitFacts view={view} />
       {isOver ? (
-        <Notice>{one.closed}</Notice>
+        <>
+          <Notice>{one.closed}</Notice>
+          {view.mayReopen && <Reopen view={view} answer={answer} />}
+        </>
       ) : withdrawn ? (
         <Notice>{one.withdrawn}</Notice>
       ) : mayChange ? (
@@ -90,13 +95,15 @@ export function VisitPage({
 /** The typed fields of a form that the page does not have any more, by their labels. */
 const typedIn = (
   { given = {} }: VisitAnswer,
-  { complete, move, cancel }: Words['today']['one'],
+  { complete, move, cancel, reopen }: Words['today']['one'],
+  { mayReopen }: VisitView,
 ): [string, string][] => [
   [complete.day, given.done_on ?? ''],
   [move.target, given.target_date ?? ''],
   [move.open, given.window_open ?? ''],
   [move.close, given.window_close ?? ''],
   [cancel.reason, given.reason ?? ''],
+  [reopen.title, mayReopen ? '' : (given.reopen_reason ?? '')],
 ];
 
 function VisitFacts({ view: { visit, study_code, zone } }: { view: VisitView }) {
@@ -221,6 +228,29 @@ function Cancel({ view, answer: { given = {}, errors = {} } }: { view: VisitView
       />
       <p class="buttons">
         <button class="danger">{cancel.submit}</button>
+      </p>
+    </Job>
+  );
+}
+
+/** For a wrong button: what was completed or cancelled by mistake. */
+function Reopen({ view, answer: { given = {}, errors = {} } }: { view: VisitView; answer: VisitAnswer }) {
+  const { cancel, reopen } = useUi().words.today.one;
+  return (
+    <Job view={view} title={reopen.title} action="reopen">
+      <p class="quiet">{reopen.what}</p>
+      <Field
+        name="reopen_reason"
+        multiline
+        required
+        maxLength={2000}
+        label={cancel.reason}
+        hint={reopen.reasonHint}
+        error={errors.reopen_reason}
+        value={given.reopen_reason}
+      />
+      <p class="buttons">
+        <button>{reopen.submit}</button>
       </p>
     </Job>
   );

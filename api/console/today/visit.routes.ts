@@ -2,6 +2,7 @@ import { h } from 'preact';
 import { visitSurroundings } from '../../../db/console/today.queries.js';
 import { nowIso } from '../../../db/client/clock.js';
 import type { Tx } from '../../../db/client/database.js';
+import { mayReopen } from '../../../db/scheduling/visit-statuses.queries.js';
 import { reminderByHand } from '../../../workflows/domain/notifications/by-hand.js';
 import { dateIn, isDate, startOfDay } from '../../../workflows/domain/util/dates.js';
 import { inStudy, staff } from '../../http/access.js';
@@ -11,7 +12,7 @@ import { brokenRule, problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
 import { remindByHand } from '../../notifications/reminder-by-hand.service.js';
 import { requestLink } from '../../portal/portal.service.js';
-import { cancelVisit } from '../../scheduling/visit-states.service.js';
+import { cancelVisit, reopenVisit } from '../../scheduling/visit-states.service.js';
 import { changeVisit, completeVisit, getVisitOrThrow, keptReason } from '../../scheduling/visits.service.js';
 import { backTo } from '../routing/done.js';
 import { assertFormVersion } from '../routing/form-version.js';
@@ -31,6 +32,8 @@ const NOON_MS = 12 * 3_600_000;
 async function load(tx: Tx, { role }: Actor, id: string): Promise<VisitView> {
   const visit = await getVisitOrThrow(tx, id);
   const { study_code, zone, withdrawn, reminder } = (await visitSurroundings(tx, id))!;
+  const mayChange = staff.participants.roles.includes(role);
+  const isDone = visit.status === 'completed' || visit.status === 'cancelled';
   return {
     visit,
     study_code,
@@ -42,7 +45,8 @@ async function load(tx: Tx, { role }: Actor, id: string): Promise<VisitView> {
       now: reminderByHand(reminder, nowIso()),
       zone: reminder.zone,
     },
-    mayChange: staff.participants.roles.includes(role),
+    mayChange,
+    mayReopen: mayChange && !withdrawn && isDone && (await mayReopen(tx, id)),
   };
 }
 
@@ -160,6 +164,21 @@ export const visitPageRoutes = [
     again,
   }),
   consoleForm({
+    path: '/console/visits/{visit_id}/reopen',
+    summary: 'Reopen a visit in the console',
+    access: staff.participants,
+    transaction: 'change',
+    // Not the name of the reason of a cancellation: what was typed there is no reason to reopen.
+    fields: Type.Object({ reopen_reason: Type.Optional(text(2000)) }),
+    submit: async ({ tx, audit, actor, context, params, form }) => {
+      const reason = (form.get('reopen_reason') ?? '').trim();
+      if (reason === '') throw brokenRule('reopen_reason', 'REASON_REQUIRED', 'is required');
+      await reopenVisit({ tx, audit, actor, context }, params.visit_id, reason);
+      return redirect(leadsTo(form, params.visit_id, 'reopen'));
+    },
+    again,
+  }),
+  consoleForm({
     path: '/console/visits/{visit_id}/message',
     summary: 'Send the participant of a visit a portal link or reminder',
     access: staff.participants,
@@ -190,5 +209,7 @@ function dayIn(form: URLSearchParams, name: string): string {
 /** Returns to the list that the form was on, or to the visit's own page. */
 const leadsTo = (form: URLSearchParams, visitId: string, done: string): string => {
   const own = `/console/visits/${visitId.toLowerCase()}`;
-  return form.get('_back')?.startsWith(`${TODAY}`) ? backTo(form, TODAY, { done }) : backTo(form, own, { done });
+  if (!form.get('_back')?.startsWith(TODAY)) return backTo(form, own, { done });
+  // A visit that is done leaves the list: who pressed the wrong button finds it by the notice.
+  return backTo(form, TODAY, { done, ...(done === 'complete' && { of: visitId.toLowerCase() }) });
 };

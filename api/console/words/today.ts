@@ -45,11 +45,13 @@ export const en = {
     complete: 'The visit is completed.',
     move: 'The visit is moved.',
     cancel: 'The visit is cancelled.',
+    reopen: 'The visit is to be done again.',
     link: 'The portal link is on its way.',
     remind_email: 'The reminder is on its way by email.',
     remind_sms: 'The reminder is on its way as a text message.',
     remind_push: 'The reminder is on its way to the participant’s devices.',
   } as Record<string, string>,
+  undo: 'The wrong one? Open it to undo that.',
   columns: {
     study: 'study',
     site: 'site',
@@ -97,6 +99,12 @@ export const en = {
       reasonHint: 'It is kept in the audit record. The visit stays cancelled when the schedule changes.',
       reasonNeeded: 'Give a reason.',
       submit: 'Cancel the visit',
+    },
+    reopen: {
+      title: 'Reopen',
+      what: 'For what was completed or cancelled by mistake. Results that were recorded stay.',
+      reasonHint: 'It is kept in the audit record.',
+      submit: 'Reopen the visit',
     },
     message: {
       title: 'Message to the participant',
@@ -169,11 +177,13 @@ export const de: typeof en = {
     complete: 'Die Visite ist abgeschlossen.',
     move: 'Die Visite ist verschoben.',
     cancel: 'Die Visite ist abgesagt.',
+    reopen: 'Die Visite ist wieder zu erledigen.',
     link: 'Der Portal-Link ist unterwegs.',
     remind_email: 'Die Erinnerung ist per E-Mail unterwegs.',
     remind_sms: 'Die Erinnerung ist als SMS unterwegs.',
     remind_push: 'Die Erinnerung ist zu den Geräten der Person unterwegs.',
   },
+  undo: 'Die falsche? Öffnen Sie sie, um das zurückzunehmen.',
   columns: {
     study: 'studie',
     site: 'standort',
@@ -221,6 +231,12 @@ export const de: typeof en = {
       reasonHint: 'Er bleibt im Audit-Log. Die Visite bleibt abgesagt, auch wenn sich der Plan ändert.',
       reasonNeeded: 'Geben Sie einen Grund an.',
       submit: 'Visite absagen',
+    },
+    reopen: {
+      title: 'Wieder öffnen',
+      what: 'Für was versehentlich abgeschlossen oder abgesagt wurde. Erhobene Ergebnisse bleiben.',
+      reasonHint: 'Er bleibt im Audit-Log.',
+      submit: 'Visite wieder öffnen',
     },
     message: {
       title: 'Nachricht an die Person',

@@ -1,5 +1,6 @@
 import { visitKey } from '../../../db/audit/hashing.js';
 import type { StandardStudy, Subject } from '../../../db/exports/standards.queries.js';
+import { unitOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
 import { writable } from './odm/xml.js';
 
 /** FHIR R4: https://hl7.org/fhir/R4 */
@@ -14,7 +15,6 @@ const STUDY_STATUS: Record<string, string> = {
   archived: 'administratively-completed',
 };
 const CONSENT_STATUS = { pending: 'proposed', signed: 'active', declined: 'rejected', revoked: 'inactive' } as const;
-const RT = /(^|_)rt$|^interference$|^completion_time$/;
 
 /** Removes fields without a value: FHIR has no null. */
 const given = <T extends Record<string, unknown>>(fields: T): T =>
@@ -167,7 +167,7 @@ function observationOf(
         : { effectivePeriod: { start: started_at, end: completed_at } }),
       component: metrics.map(([metric, value]) => ({
         code: { coding: [{ system: system('metric'), code: codeOf(metric) }], text: writable(metric) },
-        valueQuantity: RT.test(metric)
+        valueQuantity: unitOfMetric(metric)
           ? { value, unit: 'ms', system: 'http://unitsofmeasure.org', code: 'ms' }
           : { value },
       })),

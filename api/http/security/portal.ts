@@ -25,10 +25,13 @@ export function sessionSecret(settings: Settings): string {
 const attributes = (settings: Settings, path: string, seconds: number): string =>
   `Path=${path}; Max-Age=${seconds}; HttpOnly; ` + `SameSite=Strict${isHttpsOutside(settings) ? '; Secure' : ''}`;
 
+const clearedCookie = (settings: Settings, name: string, path: string): string =>
+  `${name}=; ${attributes(settings, path, 0)}`;
+
 /** The `Set-Cookie` lines that remove the portal's cookies. */
 export const clearedCookies = (settings: Settings): string[] => [
-  `${PORTAL_COOKIE}=; ${attributes(settings, '/api', 0)}`,
-  `${REFRESH_COOKIE}=; ${attributes(settings, '/api/portal', 0)}`,
+  clearedCookie(settings, PORTAL_COOKIE, '/api'),
+  clearedCookie(settings, REFRESH_COOKIE, '/api/portal'),
 ];
 
 /** The `Set-Cookie` of a page's refresh token. */
@@ -52,6 +55,13 @@ export function refreshTokenIn(headers: IncomingHttpHeaders): string | undefined
     throw problem('CSRF_REFUSED');
   return token;
 }
+
+/**
+ * The `Set-Cookie` lines by which a page forgets the refresh token of a login before, which may be somebody else's;
+ * none if it has none.
+ */
+export const forgottenCookies = (headers: IncomingHttpHeaders, settings: Settings): string[] =>
+  cookieIn(headers, REFRESH_COOKIE) === undefined ? [] : [clearedCookie(settings, REFRESH_COOKIE, '/api/portal')];
 
 /** The login of a request's portal token, bearer or cookie; undefined: no valid one. */
 export function loginIn(headers: IncomingHttpHeaders, settings: Settings): string | undefined {

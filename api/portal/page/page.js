@@ -1,4 +1,4 @@
-import { NAMES, WORDS } from './words.js';
+import { NAMES, WORDS, measured } from './words.js';
 
 /** The key of the text to show while nobody is logged in. */
 let shut = 'nolink';
@@ -39,6 +39,9 @@ const day = (date) =>
 
 /** Whether the browser keeps a refresh token, which the page itself cannot see. */
 const REMEMBERED = 'remembered';
+
+/** Which link opened the browser's login: pressed again, it leads back to the page. It opens nothing any more. */
+const OPENED = 'opened';
 
 /** Exchanges it. One at a time in all windows of the browser: it is good once. */
 function renewed() {
@@ -89,6 +92,15 @@ async function trying(work) {
     if (['closed', 'withdrawn'].includes(fault.message)) show(fault.message === 'closed' && 'again');
   }
 }
+
+/** Pressed again before it is done, a button does nothing more: many people press twice. */
+function once(work) {
+  let underWay;
+  return () => {
+    underWay ??= trying(work).finally(() => (underWay = undefined));
+  };
+}
+const onPress = (id, work) => at(id).addEventListener('click', once(work));
 
 function line(content, className = '') {
   const made = Object.assign(document.createElement('p'), { className });
@@ -156,15 +168,6 @@ async function switchDevice() {
   }
 }
 
-/** A number as a person reads it: shares as percent, reaction times with their unit. */
-function measured(metric, value) {
-  if (metric === 'accuracy' && value >= 0 && value <= 1)
-    return new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 }).format(value);
-  const number = new Intl.NumberFormat(language, { maximumFractionDigits: metric.endsWith('_rt') ? 0 : 2 }).format(
-    value,
-  );
-  return metric.endsWith('_rt') ? word('ms', { n: number }) : number;
-}
 /** The label of something without a title: `own_measure` or `ownMeasure` in words, any other name unchanged. */
 const inWords = (key) => {
   if (!/^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$/.test(key)) return key;
@@ -192,7 +195,7 @@ function taskTable({ task, title, metrics, metric_titles: titles }) {
     .sort(([a], [b]) => a.localeCompare(b, language));
   for (const [name, metric, value] of rows) {
     const row = table.insertRow();
-    row.append(cell('th', name, 'row'), cell('td', measured(metric, value)));
+    row.append(cell('th', name, 'row'), cell('td', measured(language, metric, value)));
   }
   return table;
 }
@@ -323,17 +326,19 @@ async function enterPage() {
   await offerDevice();
 }
 
-at('enter').addEventListener('click', () =>
-  trying(async () => {
+onPress('enter', async () => {
+  shut = 'closed';
+  if (localStorage.getItem(OPENED) !== token) {
     about = null;
-    shut = 'closed';
     const remember = at('remember').checked;
     await ask('POST', '/api/portal/session', { token, remember });
+    localStorage.setItem(OPENED, token);
     if (remember) localStorage.setItem(REMEMBERED, '1');
-    await enterPage();
-    shut = 'nolink';
-  }),
-);
+    else localStorage.removeItem(REMEMBERED);
+  }
+  await enterPage();
+  shut = 'nolink';
+});
 at('person').addEventListener('change', ({ target }) =>
   trying(async () => {
     about = target.value;
@@ -341,7 +346,7 @@ at('person').addEventListener('change', ({ target }) =>
     await enterPage();
   }),
 );
-at('more').addEventListener('click', () => trying(moreResults));
+onPress('more', moreResults);
 at('channels').addEventListener('change', ({ target }) =>
   trying(async () => {
     const mine = turn;
@@ -358,42 +363,35 @@ at('channels').addEventListener('change', ({ target }) =>
     say('saved');
   }),
 );
-at('device').addEventListener('click', () =>
-  trying(async () => {
-    const said = await switchDevice();
-    await offerDevice();
-    say(said);
-  }),
-);
-at('feed-make').addEventListener('click', () =>
-  trying(async () => showFeed(await ask('POST', '/api/portal/calendar-feed'))),
-);
-at('feed-end').addEventListener('click', () =>
-  trying(async () => {
-    await ask('DELETE', '/api/portal/calendar-feed');
-    showFeed(undefined);
-    say('feed-ended');
-  }),
-);
+onPress('device', async () => {
+  const said = await switchDevice();
+  await offerDevice();
+  say(said);
+});
+onPress('feed-make', async () => showFeed(await ask('POST', '/api/portal/calendar-feed')));
+onPress('feed-end', async () => {
+  await ask('DELETE', '/api/portal/calendar-feed');
+  showFeed(undefined);
+  say('feed-ended');
+});
 at('feed-url').addEventListener('focus', ({ target }) => target.select());
+const askForLink = once(async () => {
+  const given = at('address').value.trim();
+  await ask('POST', '/api/portal/new-link', given.includes('@') ? { email: given } : { phone: given }, null);
+  say('asked');
+});
 at('again').addEventListener('submit', (event) => {
   event.preventDefault();
-  void trying(async () => {
-    const given = at('address').value.trim();
-    await ask('POST', '/api/portal/new-link', given.includes('@') ? { email: given } : { phone: given }, null);
-    say('asked');
-  });
+  askForLink();
 });
-at('leave').addEventListener('click', () =>
-  trying(async () => {
-    await ask('POST', '/api/portal/logout');
-    about = null;
-    sessionStorage.clear();
-    localStorage.removeItem(REMEMBERED);
-    show('again');
-    say('gone');
-  }),
-);
+onPress('leave', async () => {
+  await ask('POST', '/api/portal/logout');
+  about = null;
+  sessionStorage.clear();
+  for (const kept of [REMEMBERED, OPENED]) localStorage.removeItem(kept);
+  show('again');
+  say('gone');
+});
 
 speak(navigator.language);
 if (token) show('door');

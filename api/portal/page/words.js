@@ -371,3 +371,15 @@ export const NAMES = {
     commissions: 'Mauvaises réponses',
   },
 };
+
+/** Metrics that are times, in milliseconds. */
+const TIME = /(^|_)rt$|^interference$|^completion_time$/;
+
+/** A number as a person reads it: shares as percent, times with their unit. */
+export function measured(language, metric, value) {
+  if (metric === 'accuracy' && value >= 0 && value <= 1)
+    return new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 }).format(value);
+  const isTime = TIME.test(metric);
+  const number = new Intl.NumberFormat(language, { maximumFractionDigits: isTime ? 0 : 2 }).format(value);
+  return isTime ? WORDS[language].ms.replace('{n}', () => number) : number;
+}

@@ -1,7 +1,7 @@
 import type { MetricCourse } from '../../../db/reports/participant.queries.js';
 import type { TaskReport } from '../../../db/reports/study.queries.js';
 import { PLAUSIBLE_LIMIT } from '../../../workflows/domain/assessment/quality.js';
-import { rangeOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
+import { metricWithUnit, rangeOfMetric } from '../../../workflows/domain/assessment/metric-ranges.js';
 import { WIDTH, axis, color } from './chart-parts.js';
 import type { DrawableChart } from './chart-parts.js';
 import type { PlotOf } from './data.js';
@@ -88,7 +88,7 @@ export function metrics(modules: readonly TaskReport[], speech: Locale): Drawabl
     width: WIDTH,
     height,
     option: {
-      title: titles(shown.map(({ task, metric, n }) => `${task}: ${metric} (n = ${n})`)),
+      title: titles(shown.map(({ task, metric, n }) => `${task}: ${metricWithUnit(metric)}, n = ${n}`)),
       grid,
       xAxis: shown.map(({ metric, min, max }, gridIndex) => ({
         gridIndex,
@@ -152,7 +152,7 @@ export function course(
     width: WIDTH,
     height,
     option: {
-      title: titles(shown.map(({ task, metric }) => `${task}: ${metric}`)),
+      title: titles(shown.map(({ task, metric }) => `${task}: ${metricWithUnit(metric)}`)),
       grid,
       xAxis: shown.map(({ points }, gridIndex) => ({
         gridIndex,

@@ -1,3 +1,4 @@
+import { metricWithUnit } from '../../../workflows/domain/assessment/metric-ranges.js';
 import { DefinitionList } from '../../../activities/html/definition-list.js';
 import type { Imprint, ParticipantData } from './data.js';
 import { chartOf } from './charts.js';
@@ -111,7 +112,7 @@ function Course({ data: { identity, metrics, modules }, speech }: { data: Partic
         head={[w.task, w.metric, w.n, w.first, w.last, w.reference]}
         rows={metrics.map(({ task, metric, points }) => [
           task,
-          metric,
+          metricWithUnit(metric),
           points.length,
           points[0]!.value,
           points.at(-1)!.value,

@@ -1,5 +1,6 @@
 import { Fragment } from 'preact';
 import type { SessionTask } from '../../../db/reports/document.queries.js';
+import { metricWithUnit } from '../../../workflows/domain/assessment/metric-ranges.js';
 import { DefinitionList } from '../../../activities/html/definition-list.js';
 import type { Imprint, SessionData } from './data.js';
 import { Nothing, PrintedTable, document } from './page.js';
@@ -59,7 +60,7 @@ function Tasks({ data: { tasks, modules }, speech }: { data: SessionData; speech
             rows={Object.entries(summary)
               .sort(([a], [b]) => (a < b ? -1 : 1))
               .map(([metric, value]) => [
-                metric,
+                metricWithUnit(metric),
                 value,
                 computed_summary[metric] ?? null,
                 reference(modules, task, metric, speech),

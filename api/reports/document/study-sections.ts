@@ -1,4 +1,5 @@
 import type { TaskReport } from '../../../db/reports/study.queries.js';
+import { metricWithUnit } from '../../../workflows/domain/assessment/metric-ranges.js';
 import { isEmpty } from './charts.js';
 import type { Plot, StudyData } from './data.js';
 import type { Cell } from './page.js';
@@ -148,7 +149,7 @@ const metricRows = (modules: readonly TaskReport[]): Cell[][] =>
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([metric, d]) => [
         task,
-        metric,
+        metricWithUnit(metric),
         d.excluded > 0 ? `${d.n} (+${d.excluded})` : d.n,
         d.mean,
         d.sd,

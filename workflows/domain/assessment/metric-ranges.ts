@@ -34,3 +34,15 @@ export function isPossible(metric: string, value: number): boolean {
   if (!range) return true;
   return value >= range.min && value <= range.max && (!range.whole || Number.isInteger(value));
 }
+
+/** Reaction times, and what is measured as they are. */
+const TIME = /(^|_)rt$|^interference$|^completion_time$/;
+
+/** The unit of a metric of this name; undefined: it has none, or it is unknown. */
+export const unitOfMetric = (metric: string): 'ms' | undefined => (TIME.test(metric) ? 'ms' : undefined);
+
+/** A metric's name for a table or an axis: with its unit. */
+export const metricWithUnit = (metric: string): string => {
+  const unit = unitOfMetric(metric);
+  return unit ? `${metric} (${unit})` : metric;
+};

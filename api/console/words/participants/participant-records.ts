@@ -1,3 +1,5 @@
+import * as measures from './measures.js';
+
 /** The words of the tabs of consents, sessions, messages and audit records. */
 export const en = {
   facts: {
@@ -55,6 +57,7 @@ export const en = {
       string
     >,
     results: 'Results',
+    measures: measures.en,
     trials: (n: number) => (n === 1 ? '1 trial' : `${n} trials`),
     flags: 'Flags',
     noFlags: 'None',
@@ -148,6 +151,7 @@ export const de: typeof en = {
     state: 'Status',
     states: { active: 'Läuft', completed: 'Abgeschlossen', expired: 'Abgelaufen', abandoned: 'Abgebrochen' },
     results: 'Ergebnisse',
+    measures: measures.de,
     trials: (n) => (n === 1 ? '1 Durchgang' : `${n} Durchgänge`),
     flags: 'Auffälligkeiten',
     noFlags: 'Keine',
