@@ -171,7 +171,15 @@ export interface WaitingState {
   last_message?: string | null;
   /** The participant has withdrawn or was deleted: nothing changes any more. */
   closed: boolean;
-  pending_override: { request_id: string; remind_at: string | null; expires_at: string } | null;
+  /**
+   * `wait_ms`: until its next deadline, by the database's clock; answers of earlier releases lack it.
+   */
+  pending_override: {
+    request_id: string;
+    remind_at: string | null;
+    expires_at: string;
+    wait_ms?: number;
+  } | null;
   /** Rules of the policy that failed in the last evaluation. */
   rule_errors?: Fault[];
   labels?: OperatorLabels;

@@ -55,7 +55,7 @@ export function schedulesToWrite(
     order: ScheduleOrder,
     visitStatus: 'superseded' | 'cancelled',
     visitIds: string[],
-    { moved }: Pick<NextVersion, 'moved'>,
+    isReconciled: boolean,
   ) => {
     const group = ended.get(order.reason) ?? {
       reason: order.reason,
@@ -67,7 +67,7 @@ export function schedulesToWrite(
     group.participants.push(order.snapshot.row.participant_id);
     group.visitIds.push(...visitIds);
     // When a final date moves, mostly by an override, the visits of its version are reconciled.
-    if (moved && order.snapshot.facts.anchor.status === 'finalized')
+    if (isReconciled && order.snapshot.facts.anchor.status === 'finalized')
       group.reconciled.push(order.snapshot.row.participant_id);
     ended.set(order.reason, group);
   };
@@ -80,22 +80,23 @@ export function schedulesToWrite(
         order.inputs.standing
           .filter((v) => v.schedule_version_id !== null && v.status !== 'completed' && v.status !== 'cancelled')
           .map((v) => v.id),
-        { moved: false },
+        false,
       );
       made.set(row.participant_id, null);
       continue;
     }
     const next = order.next ?? nextVersion(order.date, order.inputs, keyOf);
     const id = order.id ?? orderedId();
+    const isReconciled = next.moved || isOverridden(order);
     // A first version has no predecessor.
     if (order.inputs.current_date !== null || next.change.supersede.length > 0)
       end(
         order,
         'superseded',
         next.change.supersede.map((v) => v.id),
-        next,
+        isReconciled,
       );
-    if (next.moved) completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
+    if (isReconciled) completed.push(...next.change.completed.map((c) => reconciled(c, policy)));
     versions.push({
       id,
       participant_id: row.participant_id,
@@ -141,6 +142,13 @@ export function schedulesToWrite(
   ];
   return { statements, versionIds: made };
 }
+
+/**
+ * An override reconciles the version that it supersedes, also one that was planned from its date already: an earlier
+ * override may have left the schedule there.
+ */
+const isOverridden = ({ reason, inputs }: ScheduleOrder): boolean =>
+  reason === 'override' && inputs.current_date !== null;
 
 /**
  * The effects of `completed_visit_handling` besides the mark. A visit needs a new review only if its target would have

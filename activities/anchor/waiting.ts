@@ -2,6 +2,7 @@ import { lastChange } from '../../db/anchor/anchors.queries.js';
 import type { Tx } from '../../db/client/database.js';
 import type { OperatorLabels, WaitingState } from '../../workflows/contract.js';
 import { waitingConditions } from '../../workflows/domain/anchor/waiting.js';
+import { epochOf } from '../../workflows/domain/util/dates.js';
 import { consoleLinks } from '../../workflows/domain/util/console-links.js';
 import type { AnchorCommand } from './commands/commands.js';
 import type { CommandResult } from './commands/outcome.js';
@@ -48,6 +49,7 @@ export function waitingState(
   const { row, facts, policy } = snapshot;
   const { anchor } = row;
   const pending = row.pending_override;
+  const remindAt = pending?.reminded_at === null ? pending.remind_at : null;
   const { closed, waiting_for, date_ahead, rule_errors } = waitingConditions(policy, facts, pending !== null);
   return {
     status: anchor.status as WaitingState['status'],
@@ -62,8 +64,9 @@ export function waitingState(
     ...(rule_errors.length > 0 && { rule_errors }),
     pending_override: pending && {
       request_id: pending.id,
-      remind_at: pending.reminded_at === null ? pending.remind_at : null,
+      remind_at: remindAt,
       expires_at: pending.expires_at,
+      wait_ms: Math.max(epochOf(remindAt ?? pending.expires_at) - epochOf(facts.now) + 1, 1),
     },
     ...(labels && { labels: labelsOf(snapshot, labels) }),
   };

@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { claimRecords, releaseRecords } from '../../db/capture/datacapture-records.queries.js';
+import { isExchanging } from '../../db/capture/datacapture-configs.queries.js';
 import { openRecords } from '../../db/capture/datacapture-syncs.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { DatacaptureSyncStart } from '../../workflows/contract.js';
@@ -11,7 +12,7 @@ import { readingFacts } from './client/project-facts.js';
 import type { CaptureDeps } from './deps.js';
 import { exportBatch } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
-import { recordBusy } from './client/failure.js';
+import { exchangeOff, recordBusy } from './client/failure.js';
 import { acquireRateSlot } from './client/rate-limit.js';
 import { writeBatch } from './write-batch.js';
 
@@ -35,8 +36,12 @@ const BETWEEN_MS = 2_000;
 export async function readNextBatch(deps: CaptureDeps, reading: OpenSync): Promise<{ left: number }> {
   const { sync_id, study_id } = reading;
   const connected = await openConnection(deps, study_id);
-  const open = await readInScope(deps.database, study_id, (tx) => openRecords(tx, sync_id, RECORDS));
+  const { open, isOn } = await readInScope(deps.database, study_id, async (tx) => ({
+    open: await openRecords(tx, sync_id, RECORDS),
+    isOn: await isExchanging(tx, study_id),
+  }));
   if (open.left === 0) return { left: 0 };
+  if (!isOn) throw exchangeOff();
   const enough = performance.now() + ATTEMPT_MS;
   // Cancelled by a user, or because this worker is stopping.
   const {

@@ -3,7 +3,7 @@ import { nowIso } from '../../db/client/clock.js';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { chunk } from '../../db/client/sets/chunk.js';
 import { currentPolicyRow } from '../../db/capture/captured-participants.queries.js';
-import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
+import { findConfig, isExchanging, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { neverRead, recordsToReadAgain } from '../../db/capture/datacapture-records.queries.js';
@@ -22,7 +22,7 @@ import type { CaptureDeps } from './deps.js';
 import type { TriggerFault } from './triggers/complete-trigger.js';
 import { listIds, planExport, rangeBegin } from './client/export.js';
 import type { ExportPlan } from './client/export.js';
-import { TriggerRefused } from './client/failure.js';
+import { EXCHANGE_OFF, exchangeOff, TriggerRefused } from './client/failure.js';
 import { withPresentNames } from './follow-events.js';
 import { acquireRateSlot } from './client/rate-limit.js';
 import { readNextBatch } from './read-batch.js';
@@ -99,11 +99,13 @@ async function listRecords(
   { sync_id, study_id }: DatacaptureSyncStart,
 ): Promise<{ total: number; basis: string; plan: ExportPlan }> {
   const { config: opened, client } = await openConnection(deps, study_id);
-  const { sync, policy } = await readInScope(deps.database, study_id, async (tx) => ({
+  const { sync, policy, isOn } = await readInScope(deps.database, study_id, async (tx) => ({
     sync: await syncs.findSync(tx, sync_id),
     policy: await currentPolicyRow(tx, study_id),
+    isOn: await isExchanging(tx, study_id),
   }));
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
+  if (!isOn) throw exchangeOff();
   const turn = () => acquireRateSlot(deps.database, opened.api_url);
   await turn();
   const { classic } = await readingFacts(deps, { config: opened, client }, 'anew');
@@ -217,10 +219,11 @@ async function failSync(
       !(await syncs.closeSync(work.tx, sync_id, { status: 'failed', code: fault.type, message: fault.message }))
     )
       return;
-    if (await findConfig(work.tx, study_id))
+    const isOff = fault.type === EXCHANGE_OFF;
+    if (!isOff && (await findConfig(work.tx, study_id)))
       await updateConfig(work.tx, study_id, { sync_status: 'error', sync_error_message: fault.message });
     // One that somebody ended is no news.
-    if (fault.type !== 'CANCELLED') await notifySyncFailed(work.tx, study_id, sync_id);
+    if (!isOff && fault.type !== 'CANCELLED') await notifySyncFailed(work.tx, study_id, sync_id);
     recordEnd(work, sync, 'datacapture_sync_failed', { code: fault.type, counts: sync.counts });
   });
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import { jsonTexts } from '../util/json-texts.js';
 import { requestMissedPushes } from '../../db/capture/push-requests.queries.js';
+import { retryDisabledTriggers } from '../../db/capture/webhook-events.queries.js';
 import { returnEarly } from '../../db/scheduling/early-visits.js';
 import type { Study } from '../../db/models/records.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
@@ -151,7 +152,10 @@ export async function changeStudy(
   }
   if (changed.includes('datacapture_enabled')) {
     await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
-    if (given.datacapture_enabled) await requestMissedPushes(tx, id);
+    if (given.datacapture_enabled) {
+      await requestMissedPushes(tx, id);
+      await retryDisabledTriggers(tx, id);
+    }
   }
   const study = await getStudyOrThrow(tx, id);
   return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;

@@ -71,6 +71,18 @@ const CONFIG = 'select * from datacapture_configs where study_id = $1';
 /** Statement for a study's configuration. */
 export const configStatement = (studyId: string): Statement => ({ sql: CONFIG, values: [studyId] });
 
+/** Statement for whether a study takes part in the exchange (`datacapture_enabled`). */
+export const exchangeStatement = (studyId: string): Statement => ({
+  sql: 'select datacapture_enabled as is_on from studies where id = $1',
+  values: [studyId],
+});
+
+/** Whether a study takes part in the exchange. */
+export async function isExchanging(tx: Tx, studyId: string): Promise<boolean> {
+  const { sql, values } = exchangeStatement(studyId);
+  return (await query<{ is_on: boolean }>(tx, sql, values))[0]?.is_on === true;
+}
+
 /**
  * @param lock prevents changes until the transaction ends. Rows that reference it can be inserted meanwhile: a starting
  * push does not wait for a change, which may wait for that push.

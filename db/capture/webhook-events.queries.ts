@@ -181,23 +181,30 @@ export async function retryWebhookEvent(tx: Tx, event: WebhookEventRow): Promise
 }
 
 /** Older ones are left to a person: their records have been read since, or are gone. */
-const FORBIDDEN_DAYS = 30;
+const RETRIED_DAYS = 30;
 
 /**
  * Requeues triggers that failed for lack of access, as the capture system grants it (again): it refused the token, or
  * the stored token or address was of no use (`configuration`).
  */
-export async function retryForbiddenTriggers(tx: Tx, studyId: string): Promise<void> {
+export const retryForbiddenTriggers = (tx: Tx, studyId: string): Promise<void> =>
+  retryFailedTriggers(tx, studyId, '^(rejected: The capture system refused \\((401|403)\\)|configuration: )');
+
+/** Requeues triggers that were accepted before the exchange was switched off, as it is on again. */
+export const retryDisabledTriggers = (tx: Tx, studyId: string): Promise<void> =>
+  retryFailedTriggers(tx, studyId, '^DATACAPTURE_DISABLED: ');
+
+/** @param error a regular expression of their errors */
+async function retryFailedTriggers(tx: Tx, studyId: string, error: string): Promise<void> {
   const requeued = await prepared<{ id: string; attempt: number }>(
     tx,
-    `with forbidden as (
+    `with failed as (
        select id from webhook_events where study_id = $1 and status = 'failed'
-         and received_at > clock_timestamp() - $2 * interval '1 day'
-         and error ~ '^(rejected: The capture system refused \\((401|403)\\)|configuration: )'
+         and received_at > clock_timestamp() - $2 * interval '1 day' and error ~ $3
         order by received_at, seq for update skip locked)
      update webhook_events e set status = 'received', error = null, processed_at = null, attempt = e.attempt + 1
-       from forbidden where e.id = forbidden.id returning e.id, e.attempt`,
-    [studyId, FORBIDDEN_DAYS],
+       from failed where e.id = failed.id returning e.id, e.attempt`,
+    [studyId, RETRIED_DAYS, error],
   );
   await putOutbox(
     tx,

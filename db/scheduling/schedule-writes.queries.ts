@@ -59,9 +59,12 @@ export function supersedeVersionsStatements(
          supersede_reason = $1::text
        where participant_id = any($2) and is_current
      )
-     update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp()
+     update scheduled_visits set status = $3, status_reason = $1::text, updated_at = clock_timestamp(),
+       -- those that the version has from an earlier one, too
+       anchor_reconciled = anchor_reconciled or participant_id = any($5),
+       anchor_reconciled_at = case when participant_id = any($5) then clock_timestamp() else anchor_reconciled_at end
        where id = any($4) and status in ('scheduled', 'open', 'missed')`,
-    values: [options.reason, participantIds, options.visitStatus, options.visitIds],
+    values: [options.reason, participantIds, options.visitStatus, options.visitIds, options.reconciled],
   };
   const mark = {
     sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp()

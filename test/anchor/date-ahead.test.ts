@@ -2,9 +2,8 @@ import { expect } from 'chai';
 import { Temporal } from 'temporal-polyfill';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { anchorState } from '../../workflows/contract.js';
-import { openDatabase } from '../../db/client/knex.js';
 import { until } from '../support/service.js';
-import { unique } from '../support/http.js';
+import { withOtherClock } from './other-clock.js';
 import { withSmallRuns } from './small-runs.js';
 import { Stage } from './stage.js';
 import type { Person } from './stage.js';
@@ -98,17 +97,9 @@ describe('A source’s date that lies ahead', function () {
     await person.form('ENROLL', { DAY: day });
     await waitsFor(person, day);
     // A worker whose database has another clock: three seconds before that day.
-    const schema = unique('clock').toLowerCase().replace(/\W/g, '_');
     const ahead = Math.round((Date.parse(`${day}T00:00:00Z`) - Date.now()) / 1000) - 3;
-    await stage.sql(`create schema ${schema}`);
-    await stage.sql(
-      `create function ${schema}.clock_timestamp() returns timestamptz language sql volatile as $$ select pg_catalog.clock_timestamp() + interval '${ahead} seconds' $$`,
-    );
-    const url = new URL(stage.run.database_url);
-    url.searchParams.set('options', `-c search_path=${schema},pg_catalog,public`);
-    const database = openDatabase({ url: url.href, name: 'clock-ahead', poolMax: 2, asOwner: true });
-    try {
-      const done = await withSmallRuns(
+    const done = await withOtherClock(stage, ahead, (database) =>
+      withSmallRuns(
         stage,
         async (environment: TestWorkflowEnvironment, messages) => {
           await messages.start({ participant_id: person.id, study_id: person.study.id });
@@ -119,11 +110,8 @@ describe('A source’s date that lies ahead', function () {
           return environment;
         },
         database,
-      );
-      if (done === null) this.skip();
-    } finally {
-      await database.destroy();
-      await stage.sql(`drop schema ${schema} cascade`);
-    }
+      ),
+    );
+    if (done === null) this.skip();
   });
 });

@@ -49,6 +49,26 @@ describe('A rule of the policy that fails when it is run', () => {
     expect((await stage.handle(person.id).query(anchorState))!.rule_errors).to.equal(undefined);
   });
 
+  it('as a rule of the date: it refuses the date, and stands in the evaluation’s warnings as any other', async () => {
+    const rule = { id: 'arm', name: 'Arm A', expression: 'randomization.arm == "A"', error_message: 'not in arm A' };
+    const study = await stage.study({
+      sources: [{ type: 'form_item', form_mapping: { form_oid: 'ENROLL', item_oid: 'DAY' } }],
+      prerequisites: { require_consent_signed: false },
+      validation: { custom_rules: [{ ...rule, severity: 'error' }] },
+    });
+    const person = await study.person();
+    await person.form('ENROLL', { DAY: '2024-03-10' });
+    const { body } = await person.post('/evaluate', { reason: 'asked for' });
+    expect(body).to.include({ result: 'validation_failed' });
+    const named = (faults: unknown) => (faults as { code: string; rule: string }[]).map((f) => [f.code, f.rule]);
+    expect(named(body.errors)).to.deep.equal([['RULE_ERROR', 'arm']]);
+    expect(named(body.warnings)).to.deep.equal([['RULE_ERROR', 'arm']]);
+    expect(named((await stage.handle(person.id).query(anchorState))!.rule_errors)).to.deep.equal([
+      ['RULE_ERROR', 'arm'],
+    ]);
+    expect((await study.audit('anchor_rule_failed'))[0]!.audit_metadata).to.deep.include({ rules: ['arm'] });
+  });
+
   it('without a name or a message of its own: the refusal names it by its id', async () => {
     const rule = { id: 'late', name: ' ', expression: 'candidate.date > "2999-01-01"', error_message: '' };
     const study = await stage.study({

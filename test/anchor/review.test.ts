@@ -81,6 +81,35 @@ describe('completed visits when the anchor moves', function () {
     });
   }
 
+  it('an override to the date that the schedule has kept reconciles the version that it supersedes, as its preview says', async () => {
+    const { person, done } = await halfway(await studyWith('flag_for_review'));
+    const left = await person.override('2024-03-20', undefined, { regenerate_schedule: false });
+    expect(left.status).to.equal(200);
+    const { body } = await person.override(DAY);
+    expect(body.impact).to.include({ completed_visits_to_reconcile: 1, new_schedule_version: 2 });
+    expect(body.schedule_version).to.include({ version_number: 2, anchor_date_used: DAY });
+    const of = async (version: string | null) =>
+      (await person.visits())
+        .filter((v) => v.schedule_version_id === version)
+        .map((v) => [v.name, v.status, v.anchor_reconciled, v.anchor_reconciled_at !== null, v.needs_review]);
+    expect(await of(done.schedule_version_id)).to.have.deep.members([
+      ['Day 0', 'completed', true, true, false],
+      ['Day 30', 'superseded', true, true, false],
+    ]);
+    expect(await of(body.schedule_version!.id)).to.deep.equal([['Day 30', 'missed', false, false, false]]);
+  });
+
+  it('a missed visit that the version has from an earlier one is reconciled with it', async () => {
+    const { person } = await halfway(await studyWith('flag_for_review'));
+    const missed = (await person.visits()).find((v) => v.name === 'Day 30')!;
+    // As the hourly job writes it down.
+    await stage.sql(`update scheduled_visits set status = 'missed' where id = ?`, [missed.id]);
+    await person.study.window(90);
+    await until(async () => (await person.versions()).length === 2, { what: 'the next version' });
+    expect((await person.override('2024-03-20')).status).to.equal(200);
+    expect(await visitOf(missed.id)).to.include({ status: 'superseded', anchor_reconciled: true });
+  });
+
   it('recalculate_reporting follows every further move, and back', async () => {
     const { person, done } = await halfway(await studyWith('recalculate_reporting'));
     for (const date of ['2024-03-20', '2024-03-15', DAY]) {

@@ -107,6 +107,25 @@ describe('A resolved sync conflict and the visit of its session', () => {
     expect(await site.seeVisit(visit.id)).to.include(OPEN);
   });
 
+  it('a session of two conflicts that one resolution sets aside is not taken by the other without a word', async () => {
+    const battery = await site.battery();
+    const visit = await site.visit({ battery_id: battery.id }, [-2, 0]);
+    await session(site.item('first', { visitId: visit.id }));
+    const both = await session(site.item('resolved', { visitId: visit.id, batteryVersion: 7 }));
+    expect((await site.conflicts('?status=open')).items.map((one) => one.conflict_type)).to.have.members([
+      'visit_already_completed',
+      'battery_version_mismatch',
+    ]);
+    expect((await resolve('server')).status).to.equal(200);
+    for (const keep of ['local', 'both']) {
+      const { status, body } = await resolve(keep);
+      expect([status, body.code, body.errors[0]!.code], keep).to.deep.equal([409, 'CONFLICT', 'SESSION_SET_ASIDE']);
+    }
+    expect((await site.conflicts('?status=open')).total).to.equal(1);
+    expect((await resolve('server')).status).to.equal(200);
+    expect(await site.see(both.server_id!)).to.include({ status: 'abandoned', completed_at: null });
+  });
+
   it('another completed session of the visit tells it where the first one does not count', async () => {
     const { visit } = await meets({ status: 'abandoned', completedAt: null });
     const other = await session(site.item('resolved too', { visitId: visit.id }));

@@ -218,8 +218,7 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     const day = state?.date_ahead;
     const arrived = () => queue.length > 0 || pendingReplies.length > 0;
     if (!pending && !day) return condition(arrived);
-    const deadline = pending && (pending.remind_at ?? pending.expires_at);
-    const untilDeadline = deadline ? Math.max(Date.parse(deadline) - Date.now(), 1) : Infinity;
+    const untilDeadline = pending ? untilDeadlineOf(pending) : Infinity;
     const untilDay = day && patched('waits-for-the-day') ? Math.min(day.wait_ms, MAX_WAIT_MS) : Infinity;
     const wait = Math.min(untilDeadline, untilDay);
     if (wait === Infinity) return condition(arrived);
@@ -234,6 +233,13 @@ export async function participantAnchor(start: ParticipantAnchorStart): Promise<
     else asSignal(pending!.remind_at ? 'remind' : 'expire')({});
   }
 }
+
+/**
+ * How long a request's next deadline is ahead. The database decides whether it is over: by the clock of the Temporal
+ * server it would be asked again and again, or too late, where the two differ.
+ */
+const untilDeadlineOf = ({ wait_ms, remind_at, expires_at }: NonNullable<WaitingState['pending_override']>): number =>
+  wait_ms ?? Math.max(Date.parse(remind_at ?? expires_at) - Date.now(), 1);
 
 /** A message without effect keeps the last decision, and is shown beside it. */
 function stateAfter({ result, refused, waiting }: AnchorOutcome, before: WaitingState | null): WaitingState {

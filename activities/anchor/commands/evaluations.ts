@@ -1,5 +1,5 @@
 import type { Evaluate, Sender } from '../../../workflows/contract.js';
-import { evaluate, evaluateUnlessAtRest } from '../../../workflows/domain/anchor/decide.js';
+import { evaluate, evaluateUnlessAtRest, failedRules } from '../../../workflows/domain/anchor/decide.js';
 import { nextVersion, scheduleAfter, scheduleFollows } from '../../../workflows/domain/anchor/regeneration.js';
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
 import type { Decision } from '../../../workflows/domain/util/types.js';
@@ -54,7 +54,7 @@ export function evaluateAsked(context: CommandContext, message: Evaluate): Promi
   const { row, policy, facts } = context.snapshot;
   const decision = evaluate(policy, facts);
   // Without a history entry nothing else records the request and its answer.
-  const failed = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
+  const failed = failedRules(decision.warnings);
   return evaluationOutcome(
     context,
     decision,

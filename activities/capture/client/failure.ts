@@ -58,6 +58,14 @@ export class TriggerRefused extends Error {
   }
 }
 
+/** The code of what was ended because the study takes part no more; it goes on once it does again. */
+export const EXCHANGE_OFF = 'DATACAPTURE_DISABLED';
+export const exchangeOff = (): TriggerRefused =>
+  new TriggerRefused(
+    EXCHANGE_OFF,
+    'The study does not take part in the exchange with the capture system (datacapture_enabled is false).',
+  );
+
 /** The export lacks the enrollment form: whether the record is enrolled is unknown. */
 export const formNotExported = (instrument: string): TriggerRefused =>
   new TriggerRefused(

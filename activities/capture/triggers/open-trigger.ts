@@ -1,4 +1,4 @@
-import { configStatement } from '../../../db/capture/datacapture-configs.queries.js';
+import { configStatement, exchangeStatement } from '../../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { claimRecord } from '../../../db/capture/datacapture-records.queries.js';
 import type { RecordClaim } from '../../../db/capture/datacapture-records.queries.js';
@@ -9,7 +9,7 @@ import type { DatacaptureTriggerStart } from '../../../workflows/contract.js';
 import { concernsEnrollment, enrollmentEvents } from '../../../workflows/domain/capture/enrollment.js';
 import { presentName, standingEvents } from '../../../workflows/domain/capture/known-events.js';
 import { clientOf } from '../client/connection.js';
-import { recordBusy, TriggerRefused } from '../client/failure.js';
+import { exchangeOff, recordBusy, TriggerRefused } from '../client/failure.js';
 import type { CaptureDeps } from '../deps.js';
 import { withPresentNames } from '../follow-events.js';
 import { ignoreTrigger } from './complete-trigger.js';
@@ -36,16 +36,22 @@ export async function openTrigger(
   start: DatacaptureTriggerStart,
 ): Promise<OpenTrigger | { ended: TriggerReport }> {
   const { study_id, event_id } = start;
-  const [[claim], [event], [config]] = (await writeInScope(
+  const [[claim], [event], [config], [exchange]] = (await writeInScope(
     deps.database,
     study_id,
-    [claimRecord(study_id, event_id, leaseSeconds(deps)), eventStatement(event_id), configStatement(study_id)],
+    [
+      claimRecord(study_id, event_id, leaseSeconds(deps)),
+      eventStatement(event_id),
+      configStatement(study_id),
+      exchangeStatement(study_id),
+    ],
     'one',
-  )) as [RecordClaim[], WebhookEventRow[], DatacaptureConfigRow[]];
+  )) as [RecordClaim[], WebhookEventRow[], DatacaptureConfigRow[], { is_on: boolean }[]];
   if (!event) throw new TriggerRefused('EVENT_NOT_FOUND', 'There is no such webhook event.');
   if (event.status !== 'received' && event.status !== 'processing')
     return { ended: { status: event.status, outcome: event.outcome } };
   if (!config) throw new TriggerRefused('CONFIG_NOT_FOUND', 'The study has no capture-system configuration any more.');
+  if (!exchange?.is_on) throw exchangeOff();
   const present = await presently(deps, event, config);
   const { known_events: known, enrollment_event: named } = present.config;
   const events = standingEvents(known, enrollmentEvents(named));

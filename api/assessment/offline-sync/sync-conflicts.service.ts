@@ -39,7 +39,8 @@ type PutAside = ServerSide;
 /**
  * Resolves a conflict for the server's side, the device's, or both. Nothing is lost: replaced data are stored with the
  * conflict; the audit log has the user and the reason.
- * @throws 404, 409 CONFLICT_RESOLVED, 400 if the device's content belongs to another participant
+ * @throws 404, 409 CONFLICT_RESOLVED, 409 CONFLICT for a session that another resolution has set aside, 400 if the
+ *   device's content belongs to another participant
  */
 export async function resolve(
   change: RequestScope,
@@ -81,7 +82,7 @@ interface LockedConflict {
   participant: ParticipantRecord;
 }
 
-function applyResolution(
+async function applyResolution(
   change: RequestScope,
   { conflict, session, participant }: LockedConflict,
   keep: Keep,
@@ -101,17 +102,26 @@ function applyResolution(
           ? replaceWhole(change, { conflict, session, participant })
           : besideSession(change, { conflict, session, participant });
     // The server stored these beside its own; the choice is whether they count.
-    case 'visit_already_completed':
-      return keep === 'local'
-        ? countsNow(change, { conflict, session, participant })
-        : keep === 'server'
-          ? setAside(change, session)
-          : nothing();
     default:
-      return keep === 'server' ? setAside(change, session) : nothing();
+      if (keep === 'server') return setAside(change, session);
+      await requireCounting(tx, conflict, session);
+      return keep === 'local' && conflict.conflict_type === 'visit_already_completed'
+        ? countsNow(change, { conflict, session, participant })
+        : nothing();
   }
 }
 const nothing = async (): Promise<PutAside> => null;
+
+/** @throws 409 if another conflict of the session was resolved against it: it does not count any more */
+async function requireCounting(tx: Tx, conflict: ConflictHead, { status }: SessionRow): Promise<void> {
+  if (status !== 'abandoned') return;
+  const { status: sent } = (await localContent(tx, conflict.id)) as LocalSession;
+  if (sent !== 'abandoned')
+    throw problem('CONFLICT', {
+      detail: 'The session was set aside when another of its conflicts was resolved: it can only be kept so (server).',
+      errors: [{ path: 'keep', code: 'SESSION_SET_ASIDE', message: 'keep must be server' }],
+    });
+}
 
 /** Replaces the server's values by the device's; the conflict keeps the old ones. */
 async function replaceResponse(tx: Tx, conflict: ConflictHead, session: SessionRow): Promise<PutAside> {

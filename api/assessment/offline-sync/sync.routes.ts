@@ -183,7 +183,8 @@ export const syncRoutes = [
       '`server` leaves the server’s side (a session that was stored along with it is set aside), `local` puts the ' +
       'device’s in its place (the visit follows: one that it no longer completes is to do again), `both` keeps ' +
       'the device’s beside it, with the responses that came with it. What gives way stays in the conflict. ' +
-      'Once: 409 CONFLICT_RESOLVED after.',
+      'Once: 409 CONFLICT_RESOLVED after. A session that the resolution of another of its conflicts has set aside ' +
+      'stays so: then only `server` is taken (409 CONFLICT).',
     body: Resolve,
     responses: { 200: Conflict },
     handle: async ({ tx, audit, actor, context, params, body }) => {

@@ -97,7 +97,8 @@ export const webhookRoutes = [
     tag: 'Capture system',
     summary: 'Retry a failed trigger',
     description:
-      'The trigger is processed once more, as if it had come now. One that has not failed is 409 NOT_FAILED.',
+      'The trigger is processed once more, as if it had come now. One that has not failed is 409 NOT_FAILED; while ' +
+      'the study’s `datacapture_enabled` is off, 409 DATACAPTURE_DISABLED.',
     access: inStudy('researcher', 'data_manager'),
     transaction: 'change',
     responses: { 202: WebhookEvent },

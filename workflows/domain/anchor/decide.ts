@@ -51,7 +51,7 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
 
   const validation = validateCandidate(candidate, policy, facts, context);
   decision.trace.validation = validation.trace;
-  decision.warnings = [...decision.warnings, ...validation.warnings];
+  decision.warnings = [...decision.warnings, ...failedRules(validation.errors), ...validation.warnings];
   if (validation.errors.length > 0) return { ...decision, result: 'validation_failed', errors: validation.errors };
 
   if (anchor.status === 'unset') {
@@ -81,6 +81,9 @@ const ruleErrors = (sources: Trace['sources'], needed: Trace['prerequisites']): 
   ),
 ];
 
+/** Rules that failed to run stand in the warnings of an evaluation, also where they refuse the date. */
+export const failedRules = (faults: readonly Fault[]): Fault[] => faults.filter(({ code }) => code === 'RULE_ERROR');
+
 /** A finalized date moves only by an override, or by a re-consent that the policy allows to move it. */
 function decideFinalized(
   policy: Policy,
@@ -103,7 +106,7 @@ function decideFinalized(
   const validation = validateCandidate(candidate, policy, facts, context);
   const errors = [...validation.errors, ...reAnchoringGuards(policy, facts)];
   decision.trace.validation = validation.trace;
-  decision.warnings = [...decision.warnings, ...validation.warnings];
+  decision.warnings = [...decision.warnings, ...failedRules(validation.errors), ...validation.warnings];
   if (errors.length > 0) return { ...decision, result: 'validation_failed', errors };
   return { ...decision, result: 'changed', transitions: [move(anchor, 'CHANGED', 'finalized', candidate)] };
 }

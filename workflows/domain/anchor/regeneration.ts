@@ -153,7 +153,7 @@ export function previewOf(
   return impactOf(next.change, {
     version_number: next.version_number,
     today: context.today,
-    reconciles: next.moved,
+    reconciles: next.moved || inputs.current_date !== null,
     warnings: [...context.warnings, ...next.warnings],
   });
 }

@@ -1,6 +1,6 @@
 import { epochOf, startOfDay } from '../util/dates.js';
 import type { Decision, Facts, Fault } from '../util/types.js';
-import { dateAhead, evaluate, isReopenedAndUnchanged } from './decide.js';
+import { dateAhead, evaluate, failedRules, isReopenedAndUnchanged } from './decide.js';
 import type { Policy } from './policy-schema.js';
 
 /** The waiting state of a participant's anchor, with the present result of its sources. */
@@ -36,7 +36,7 @@ export function waitingConditions(policy: Policy, facts: Facts, hasPendingOverri
   return {
     waiting_for: waiting,
     closed,
-    rule_errors: [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR'),
+    rule_errors: failedRules(decision.warnings),
     date_ahead: ahead,
     decision,
   };

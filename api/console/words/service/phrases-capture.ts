@@ -67,6 +67,10 @@ export const germanOfCapture: [string, string][] = [
     'The study has no capture-system configuration any more.',
     'Die Studie ist mit keinem Datenerfassungssystem mehr verbunden.',
   ],
+  [
+    'The study does not take part in the exchange with the capture system (datacapture_enabled is false).',
+    'Der Austausch mit dem Datenerfassungssystem ist in dieser Studie abgeschaltet.',
+  ],
   ['There is no token for this address.', 'Für diese Adresse gibt es kein Token.'],
   ['The configuration names no enrollment_instrument.', 'Die Zuordnung nennt kein Einschlussformular.'],
   [
