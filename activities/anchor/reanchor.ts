@@ -1,4 +1,4 @@
-import { formerPolicy } from '../../db/studies/policies.queries.js';
+import { lastAnswers } from '../../db/anchor/anchor-commands.queries.js';
 import { enrolledAfter } from '../../db/participants/enrolled.queries.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { closeChange, notedChange } from '../../db/outbox/pending-work.queries.js';
@@ -8,12 +8,11 @@ import { putOutbox } from '../../db/outbox/outbox.js';
 import { chunk } from '../../db/client/sets/chunk.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { dateAhead } from '../../workflows/domain/anchor/decide.js';
-import { factsOf, policyOf } from '../../workflows/domain/anchor/facts.js';
-import type { Policy } from '../../workflows/domain/anchor/policy-schema.js';
 import { reanchor, reschedule } from '../../workflows/domain/anchor/reanchoring.js';
 import type { ScheduleDate } from '../../workflows/domain/anchor/reanchoring.js';
 import { waitingConditions } from '../../workflows/domain/anchor/waiting.js';
-import type { Facts } from '../../workflows/domain/util/types.js';
+import { sameJson } from '../../workflows/domain/util/same.js';
+import type { AnchorOutcome, WaitingState } from '../../workflows/contract.js';
 import type { UnsignedMessages } from './authorization.js';
 import { noTrace } from './commands/outcome.js';
 import type { AnchorDecision } from './commands/outcome.js';
@@ -123,7 +122,7 @@ const reanchorPiece = async (
     const snapshots = await loadSnapshots(tx, ids);
     const sources = await readScheduleSources(tx, change.study_id);
     const inputs = await readScheduleInputs(tx, change.study_id, ids, sources);
-    const former = change.kind === 'policy' ? await policyBefore(tx, change.study_id) : null;
+    const told = SCHEDULE_ONLY.includes(change.kind) ? null : await toldLast(tx, snapshots);
     const causes = await causesOf(tx, change, ids);
     const decisions: AnchorDecision[] = [];
     const awake: string[] = [];
@@ -133,7 +132,7 @@ const reanchorPiece = async (
       const id = snapshot.row.participant_id;
       const { decision, ahead } = decisionFor(snapshot, inputs.get(id)!, change, causes.get(id) ?? change.kind);
       if (decision) decisions.push(decision);
-      if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former)) || asks(snapshot, change))
+      if (ahead || changesStatus(decision) || (told && waitsForOther(snapshot, told.get(id))) || asks(snapshot, change))
         awake.push(id);
     }
     await slot.acquire();
@@ -209,9 +208,16 @@ const changesStatus = (decision: AnchorDecision | null): boolean => {
   return last !== undefined && last.status_after !== decision!.snapshot.facts.anchor.status;
 };
 
-async function policyBefore(tx: Tx, studyId: string): Promise<Policy | null> {
-  const former = await formerPolicy(tx, studyId);
-  return former === undefined ? null : policyOf(former);
+/** What the workflows of those whose anchor is not final were last told to wait for. */
+async function toldLast(tx: Tx, snapshots: readonly AnchorSnapshot[]): Promise<Map<string, WaitingState>> {
+  const open = snapshots.filter(({ facts }) => facts.anchor.status !== 'finalized');
+  const answers = await lastAnswers(
+    tx,
+    open.map(({ row }) => row.participant_id),
+  );
+  return new Map(
+    answers.map(({ participant_id, outcome }) => [participant_id, (outcome as Pick<AnchorOutcome, 'waiting'>).waiting]),
+  );
 }
 
 /**
@@ -221,12 +227,22 @@ async function policyBefore(tx: Tx, studyId: string): Promise<Policy | null> {
 const asks = ({ row }: AnchorSnapshot, { kind }: ReanchoringChange): boolean =>
   kind === 'policy' && row.pending_override !== null;
 
-/** Whether a proposal waits for something else under the new policy, or is hindered by other rules. */
-function waitsForOther({ facts, policy, row }: AnchorSnapshot, former: Policy): boolean {
-  if (facts.anchor.status === 'finalized') return false;
-  const shown = (by: Policy, known: Facts) => {
-    const { waiting_for, date_ahead, rule_errors } = waitingConditions(by, known, row.pending_override !== null);
-    return JSON.stringify([waiting_for, date_ahead?.date ?? null, rule_errors]);
-  };
-  return shown(former, factsOf(row, former)) !== shown(policy, facts);
+/**
+ * Whether the workflow waits for something else than it was told, or is hindered by other rules. It is compared with
+ * what it knows, not with the facts before this change: of several changes at once the first may have had the facts of
+ * the last. One that was told nothing yet reads the facts when it starts.
+ */
+function waitsForOther({ facts, policy, row }: AnchorSnapshot, told: WaitingState | undefined): boolean {
+  if (told === undefined) return false;
+  return !sameJson(shown(told), shown(waitingConditions(policy, facts, row.pending_override !== null)));
 }
+
+const shown = ({
+  waiting_for,
+  date_ahead,
+  rule_errors = [],
+}: Pick<WaitingState, 'waiting_for' | 'date_ahead' | 'rule_errors'>) => [
+  waiting_for,
+  date_ahead?.begins_at ?? null,
+  rule_errors,
+];

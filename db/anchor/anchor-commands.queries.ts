@@ -1,4 +1,6 @@
 import type { Statement } from '../client/one-trip.js';
+import { prepared } from '../client/query.js';
+import type { Tx } from '../client/database.js';
 import { insertInto, insertStatement } from '../client/sets/bulk-insert.js';
 import type { MessageDetails } from '../participants/message-details.queries.js';
 
@@ -52,4 +54,21 @@ export const rememberCommandStatement = (command: CommandWrite): Statement =>
       ['id', 'study_id', 'participant_id', 'kind', 'outcome', 'authorization_id'],
       [command],
     ),
+  );
+
+/**
+ * The last result that the workflow of each of these participants was given; those without any are left out. Results
+ * may be long: only the last of each is read.
+ */
+export const lastAnswers = (
+  tx: Tx,
+  participantIds: readonly string[],
+): Promise<{ participant_id: string; outcome: unknown }[]> =>
+  prepared(
+    tx,
+    `select p.id as participant_id, (select jsonb_build_object('waiting', c.outcome->'waiting') from anchor_commands c
+      where c.id = last.id) as outcome
+     from unnest($1::uuid[]) as p(id) cross join lateral (select a.id from anchor_commands a
+       where a.participant_id = p.id order by a.created_at desc limit 1) last`,
+    [[...participantIds]],
   );

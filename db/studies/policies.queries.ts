@@ -70,15 +70,3 @@ export async function policyVersion(tx: Tx, studyId: string, version: number): P
     .select('policy_version', 'author_id', 'created_at', 'policy', 'imported', 'imported_by', 'original_users')
     .castTo<PolicyVersion | undefined>();
 }
-
-/** The version before the one in force, as it was stored; undefined: there is none. */
-export async function formerPolicy(tx: Tx, studyId: string): Promise<unknown> {
-  const former = await Study.relatedQuery('policies', tx)
-    .for(studyId)
-    .orderBy('policy_version', 'desc')
-    .offset(1)
-    .select('policy')
-    .first()
-    .castTo<EnrollmentPolicy | undefined>();
-  return former?.policy;
-}

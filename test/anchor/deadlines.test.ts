@@ -191,6 +191,26 @@ describe('deadlines of an override request, and lost workflows', function () {
     await expires(person);
   });
 
+  it('a workflow that was lost for all of the time: the request is denied, and nobody is reminded of it', async () => {
+    const own = await stage.study(policy(1));
+    const decider = (await own.as('researcher')) as typeof approver;
+    const { person, request } = await asked(own);
+    await until(async () => (await mailsTo(decider.email)).length > 0, { what: 'the approver to be told' });
+    await person.settled();
+    await stage.handle(person.id).terminate('lost');
+    await stage.sql(
+      `update override_requests set remind_at = now() - interval '2 seconds', expires_at = now() - interval '1 second' where id = ?`,
+      [request],
+    );
+    await person.consent('2024-03-01T09:00:00Z');
+    expect(await expires(person)).to.include({ decision_reason: 'expired', decided_by_id: null });
+    const notices = await stage.sql<{ user_id: string }>(
+      `select user_id from notifications where subject_id = ? and kind = 'override_pending'`,
+      [request],
+    );
+    expect(notices).to.deep.equal([{ user_id: decider.userId }]);
+  });
+
   it('a workflow that was lost before its participant withdrew: the request ends with the withdrawal', async () => {
     const { person } = await asked(await stage.study(policy(1)));
     await person.settled();

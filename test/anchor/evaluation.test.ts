@@ -576,6 +576,20 @@ describe('evaluation rules of the anchor date', function () {
       await person.consent('2024-03-05T09:00:00Z', { consent_version_id: 'v2' });
       await person.becomes({ status: 'finalized', enrollment_date: '2024-03-05' });
     });
+
+    it('specific_version: a rule is not told that another version is signed', async () => {
+      const study = await stage.study({
+        ...manual,
+        prerequisites: { require_consent_signed: false, custom_rule: 'consent.status == "signed"' },
+        multi_consent: { anchor_consent: 'specific_version', specific_consent_version_id: 'v2' },
+        validation: { cannot_precede_consent: false },
+      });
+      const person = await study.person();
+      await person.consent('2024-03-01T09:00:00Z', { consent_version_id: 'v1' });
+      expect((await person.set('2024-03-10')).body).to.include({ status: 'provisional' });
+      await person.consent('2024-03-05T09:00:00Z', { consent_version_id: 'v2' });
+      await person.becomes({ status: 'finalized', enrollment_date: '2024-03-10' });
+    });
   });
 
   it('today is the date in the policy’s zone, not the server’s', async () => {

@@ -89,19 +89,26 @@ function deny(
 
 /** The deadline passed, or the participant withdrew: the request is denied with that reason. */
 export function expireOverride({ snapshot, request }: CommandContext): CommandOutcome {
-  const withdrawn = snapshot.row.participant.status === 'withdrawn';
-  if (!request || (!withdrawn && request.expires_at > snapshot.facts.now))
-    return { result: { result: 'unchanged', errors: [], warnings: [] } };
+  if (!request || !hasEnded(snapshot, request)) return { result: { result: 'unchanged', errors: [], warnings: [] } };
   return deny(snapshot, request, {
     decidedBy: null,
-    reason: withdrawn ? 'withdrawn' : 'expired',
+    reason: isWithdrawn(snapshot) ? 'withdrawn' : 'expired',
     sender: { actor_type: 'system' },
     signature: undefined,
   });
 }
 
-/** Half of the time is over: the approvers are reminded once. */
-export function remindApprovers({ request }: CommandContext): CommandOutcome {
+const isWithdrawn = ({ row }: AnchorSnapshot): boolean => row.participant.status === 'withdrawn';
+const hasEnded = (snapshot: AnchorSnapshot, { expires_at }: LockedOverrideRequest): boolean =>
+  isWithdrawn(snapshot) || expires_at <= snapshot.facts.now;
+
+/**
+ * Half of the time is over: the approvers are reminded once. After an outage all of it may be over: nobody is reminded
+ * of what cannot be decided any more.
+ */
+export function remindApprovers(context: CommandContext): CommandOutcome {
+  const { snapshot, request } = context;
+  if (request && hasEnded(snapshot, request)) return expireOverride(context);
   return {
     result: { result: 'unchanged', errors: [], warnings: [] },
     ...(request && {

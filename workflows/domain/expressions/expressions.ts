@@ -22,7 +22,7 @@ import {
   withStepCount,
 } from './expression-budget.js';
 import { addDays, dateIn, daysBetween, dayOfWeek, isDate } from '../util/dates.js';
-import { chosenConsent } from '../anchor/consent.js';
+import { chosenConsent, consentsThatMayCount } from '../anchor/consent.js';
 import type { Policy } from '../anchor/policy-schema.js';
 import type { Candidate, Facts } from '../util/types.js';
 
@@ -258,7 +258,7 @@ export function expressionContext(
   }
   return {
     consent: known({
-      status: consent?.status ?? facts.consents.at(-1)?.status ?? 'none',
+      status: consent?.status ?? consentsThatMayCount(facts, policy).at(-1)?.status ?? 'none',
       signed_at: consent?.signed_at,
       date: consentDate,
       consent_version_id: consent?.consent_version_id,
