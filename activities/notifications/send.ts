@@ -155,10 +155,11 @@ function linkMessage(
   row: NotificationToSend,
   link: { link: string; minutes: string; new_link_url: string },
 ): MessageContent {
-  const words = linkWords(row.channel, row.preferred_language, (row.words ?? {}) as StudyWords);
+  const study = (row.words ?? {}) as StudyWords;
+  const words = linkWords(row.channel, row.preferred_language, study);
   const values: LinkValues = {
     ...link,
-    ...faceValues(row, words.language),
+    ...faceValues({ ...row, default_language: study.default_language }, words.language),
     portal_url: link.link,
     participant_code: row.participant_code!,
     study_code: row.study_code,
