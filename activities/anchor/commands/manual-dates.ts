@@ -45,7 +45,7 @@ export function setDate(context: CommandContext, message: SetEnrollmentDate): Co
   const guarded =
     decision.candidate?.source_type === 'manual_entry' && decision.errors.length > 0 && facts.anchor.reopened;
   if (guarded) return rejectedByRules(decision.errors);
-  const reason = message.reason ?? null;
+  const reason = message.reason?.trim() ? message.reason : null;
   return evaluationOutcome(
     { ...context, snapshot: { ...snapshot, facts } },
     decision,
@@ -91,7 +91,7 @@ export async function cancelProposedDate(
       trace: noTrace,
       command: { kind: 'cancel' },
       sender: message,
-      reason: message.reason ?? null,
+      reason: message.reason?.trim() ? message.reason : null,
       cancelledFacts: sourceFingerprint(policy, { ...factsAfter(facts, transition), manual: null }),
       ...(inputs && { schedule: { inputs, date: null, reason: 'cancelled' } }),
     },
