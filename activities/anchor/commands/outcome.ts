@@ -84,6 +84,30 @@ export interface AnchorDecision {
   denialReason?: string | null;
 }
 
+/**
+ * The audit record of rules that failed as a person asked for a decision, with its trace; none if no rule failed. For a
+ * decision without a history entry, which has the trace otherwise.
+ */
+export function failedRules(
+  { row }: AnchorSnapshot,
+  asked: Sender,
+  decision: { result: CommandResult['result']; errors: Fault[]; warnings: Fault[]; trace: Trace },
+): AuditEntry[] {
+  const failed = [...decision.errors, ...decision.warnings].filter(({ code }) => code === 'RULE_ERROR');
+  if (failed.length === 0) return [];
+  return [
+    {
+      study_id: row.study_id,
+      user_id: asked.actor_user_id ?? null,
+      action: 'anchor_rule_failed',
+      resource_type: 'participant',
+      resource_id: row.participant_id,
+      request_id: asked.request_id?.slice(0, 36) ?? null,
+      metadata: { result: decision.result, rules: failed.map(({ rule }) => rule), trace: decision.trace },
+    },
+  ];
+}
+
 export const noTrace: Trace = { sources: [], validation: [], prerequisites: [] };
 
 /** A refusal with the contract's status and code. It only writes the audit log. */
