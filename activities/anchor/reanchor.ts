@@ -1,5 +1,6 @@
 import { formerPolicy } from '../../db/studies/policies.queries.js';
 import { enrolledAfter } from '../../db/participants/enrolled.queries.js';
+import { lastWaitingFor } from '../../db/anchor/anchor-commands.queries.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { closeChange, notedChange } from '../../db/outbox/pending-work.queries.js';
 import { followBaseline } from '../../db/scheduling/schedule-writes.queries.js';
@@ -125,6 +126,7 @@ const reanchorPiece = async (
     const inputs = await readScheduleInputs(tx, change.study_id, ids, sources);
     const former = change.kind === 'policy' ? await policyBefore(tx, change.study_id) : null;
     const causes = await causesOf(tx, change, ids);
+    const told = await waitingToldTo(tx, change, snapshots);
     const decisions: AnchorDecision[] = [];
     const awake: string[] = [];
     const serveOthers = yieldAfter();
@@ -133,7 +135,13 @@ const reanchorPiece = async (
       const id = snapshot.row.participant_id;
       const { decision, ahead } = decisionFor(snapshot, inputs.get(id)!, change, causes.get(id) ?? change.kind);
       if (decision) decisions.push(decision);
-      if (ahead || changesStatus(decision) || (former && waitsForOther(snapshot, former)) || asks(snapshot, change))
+      if (
+        ahead ||
+        changesStatus(decision) ||
+        (former && waitsForOther(snapshot, former)) ||
+        asks(snapshot, change) ||
+        waitsForOtherThan(snapshot, told.get(id))
+      )
         awake.push(id);
     }
     await slot.acquire();
@@ -229,4 +237,27 @@ function waitsForOther({ facts, policy, row }: AnchorSnapshot, former: Policy): 
     return JSON.stringify([waiting_for, date_ahead?.date ?? null, rule_errors]);
   };
   return shown(former, factsOf(row, former)) !== shown(policy, facts);
+}
+
+/** Changes of which conditions of a date depend, besides those of a policy. */
+const OF_CONDITIONS = ['study', BASELINE];
+
+/** What the workflows of those without a final date wait for by now, if the change may make them wait for other things. */
+const waitingToldTo = (
+  tx: Tx,
+  { kind }: ReanchoringChange,
+  snapshots: readonly AnchorSnapshot[],
+): Promise<Map<string, string[]>> =>
+  OF_CONDITIONS.includes(kind)
+    ? lastWaitingFor(
+        tx,
+        snapshots.filter(({ facts }) => facts.anchor.status !== 'finalized').map(({ row }) => row.participant_id),
+      )
+    : Promise.resolve(new Map());
+
+/** Whether a date that is not final waits for other things than its workflow was told. */
+function waitsForOtherThan({ facts, policy, row }: AnchorSnapshot, told: readonly string[] | undefined): boolean {
+  if (told === undefined) return false;
+  const { waiting_for } = waitingConditions(policy, facts, row.pending_override !== null);
+  return waiting_for.join() !== told.join();
 }

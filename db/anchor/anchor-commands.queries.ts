@@ -1,4 +1,6 @@
+import type { Tx } from '../client/database.js';
 import type { Statement } from '../client/one-trip.js';
+import { prepared } from '../client/query.js';
 import { insertInto, insertStatement } from '../client/sets/bulk-insert.js';
 import type { MessageDetails } from '../participants/message-details.queries.js';
 
@@ -35,6 +37,20 @@ export const knownMessageStatement = (message: {
       exists (select from anchor_commands u where u.authorization_id = $5::uuid) as is_used`,
   values: [message.commandId, message.detailsId, message.participantId, message.keyId, message.authorizationId],
 });
+
+/** What the workflows of these participants wait for, as they were told last. Absent: it was told nothing yet. */
+export async function lastWaitingFor(tx: Tx, participantIds: readonly string[]): Promise<Map<string, string[]>> {
+  const rows = await prepared<{ participant_id: string; waiting_for: string[] | null }>(
+    tx,
+    // Outcomes are long: only the last one of each is read.
+    `select c.participant_id, c.outcome #> '{waiting,waiting_for}' as waiting_for
+     from unnest($1::uuid[]) p(id) cross join lateral (
+       select m.id from anchor_commands m where m.participant_id = p.id order by m.created_at desc, m.id limit 1) newest
+     join anchor_commands c on c.id = newest.id`,
+    [[...participantIds]],
+  );
+  return new Map(rows.map(({ participant_id, waiting_for }) => [participant_id, waiting_for ?? []]));
+}
 
 export interface CommandWrite {
   id: string;
