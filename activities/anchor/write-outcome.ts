@@ -22,7 +22,7 @@ import type { Tx } from '../../db/client/database.js';
 /**
  * Writes a command's outcome, in the caller's transaction and in this order: the override request, the manual entry,
  * the decision (anchor, schedule, history, events), the messages to approvers or to the user who asked. Handlers write
- * nothing; of a refused command only the refusal is recorded. Audit records are sealed with the commit: those of the
+ * nothing; of a refused command only the refusal is recorded, and rules that failed. Audit records are sealed with the commit: those of the
  * command, then those of its decision.
  */
 export async function writeOutcome(
@@ -32,7 +32,8 @@ export async function writeOutcome(
   { result, auditEntries = [], manualEntry, overrideRequest, decision, approverNotice }: CommandOutcome,
 ): Promise<void> {
   const { study_id, participant_id } = snapshot.row;
-  for (const entry of result.refused ? [refusalEntry(command, result)] : auditEntries) audit.record(entry);
+  for (const entry of [...(result.refused ? [refusalEntry(command, result)] : []), ...auditEntries])
+    audit.record(entry);
   if (overrideRequest) await writeRequest(tx, overrideRequest);
   const before = manualEntry ? manualEntryStatements(participant_id, manualEntry.replaces, manualEntry.entry) : [];
   if (decision) await writeDecisions(tx, audit, study_id, [decision], { before });

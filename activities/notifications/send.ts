@@ -26,10 +26,12 @@ import type { NotificationToSend } from '../../db/notifications/notification-mai
 import type { Database } from '../../db/client/database.js';
 
 type MessageContent = Omit<Message, 'id' | 'to'>;
-/** A message that became obsolete, and the reason on its notification. */
+/** How a message ended without or besides its sending, and the reason on its notification. */
 interface Stopped {
   stopped: 'sent' | 'cancelled' | 'suppressed';
   reason: string | null;
+  /** Set on a reminder: the date of the visit that it named. */
+  targetDate?: string;
 }
 export interface SendDeps {
   database: Database;
@@ -51,14 +53,17 @@ export const sendNotification =
   async (id: string): Promise<void> => {
     const row = await withStudyScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
     if (!row || row.status !== 'pending') return;
-    const settle = (status: 'sent' | 'failed' | 'cancelled' | 'suppressed', reason: string | null) =>
-      withStudyScope(deps.database, '*', ({ tx }) => noteOutcome(tx, id, status, reason));
+    const settle = (
+      status: 'sent' | 'failed' | 'cancelled' | 'suppressed',
+      reason: string | null,
+      targetDate?: string,
+    ) => withStudyScope(deps.database, '*', ({ tx }) => noteOutcome(tx, id, status, reason, targetDate));
     await deps.pace?.jumpIn(row.channel);
     try {
       const stopped = await (row.kind === 'visit_reminder' || row.kind === 'visit_missed'
         ? sendAgain(deps, id)
         : sendOnce(deps, row));
-      await settle(stopped?.stopped ?? 'sent', stopped?.reason ?? null);
+      await settle(stopped?.stopped ?? 'sent', stopped?.reason ?? null, stopped?.targetDate);
     } catch (thrown) {
       const fault = faultAfter(thrown, row.created_at, deps.retryDays);
       if (!(fault instanceof RefusedMessage)) {
@@ -155,10 +160,11 @@ function linkMessage(
   row: NotificationToSend,
   link: { link: string; minutes: string; new_link_url: string },
 ): MessageContent {
-  const words = linkWords(row.channel, row.preferred_language, (row.words ?? {}) as StudyWords);
+  const study = (row.words ?? {}) as StudyWords;
+  const words = linkWords(row.channel, row.preferred_language, study);
   const values: LinkValues = {
     ...link,
-    ...faceValues(row, words.language),
+    ...faceValues({ ...row, default_language: study.default_language }, words.language),
     portal_url: link.link,
     participant_code: row.participant_code!,
     study_code: row.study_code,
@@ -191,5 +197,5 @@ async function sendAgain({ database, channels, links }: SendDeps, id: string): P
   if (not?.reason === 'no_address') throw new RefusedMessage('the recipient has no address');
   if (not) return { stopped: not.what, reason: not.reason };
   await sendReminder({ database, channels, messages: links }, row, now);
-  return undefined;
+  return { stopped: 'sent', reason: null, ...(row.visit && { targetDate: row.visit.target_date }) };
 }

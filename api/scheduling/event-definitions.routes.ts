@@ -83,11 +83,8 @@ export const eventDefinitionRoutes = [
     transaction: 'change',
     body: EventDefinitionChange,
     responses: { 200: ChangedEventDefinition },
-    handle: async ({ tx, audit, actor, context, params, body, assertIfMatch }) => {
-      const change = { tx, audit, actor, context };
-      const event = await changeEventDefinition(change, params.event_definition_id, body, assertIfMatch);
-      return withEarlierOverrides(tx, event.study_id, event);
-    },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeEventDefinition({ tx, audit, actor, context }, params.event_definition_id, body, assertIfMatch),
   }),
   route({
     method: 'DELETE',

@@ -11,6 +11,8 @@ import { problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import type { RequestScope } from '../http/state.js';
+import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
+import type { WithEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import { requireBattery } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 
@@ -41,7 +43,7 @@ export async function changeEventDefinition(
   input: EventDefinitionFields,
   assertIfMatch: (record: Record<string, unknown>) => void,
   changeId?: string,
-): Promise<EventDefinitionRecord> {
+): Promise<WithEarlierOverrides<EventDefinitionRecord>> {
   const { tx } = change;
   const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
@@ -52,7 +54,7 @@ export async function changeEventDefinition(
   const kind = fields.includes('is_baseline') ? 'baseline' : 'events';
   const more = { fields, ...beforeAndAfter({ ...before }, input, fields, fields) };
   await noteChange(change, before, 'event_definition_changed', { changeId, more, kind });
-  return getEventDefinitionOrThrow(tx, id);
+  return withEarlierOverrides(tx, before.study_id, await getEventDefinitionOrThrow(tx, id));
 }
 
 /** Deletes an event from the protocol. @throws 404, 409 EVENT_IN_USE once an instance of it was completed, STALE */

@@ -72,10 +72,8 @@ export const holidayCalendarRoutes = [
     description: `\`weekend_days\` and \`holidays\` are replaced as a whole. ${regenerates}`,
     body: HolidayCalendarChange,
     responses: { 200: ChangedHolidayCalendar },
-    handle: async ({ tx, audit, actor, context, params, body, assertIfMatch }) => {
-      const calendar = await changeCalendar({ tx, audit, actor, context }, params.calendar_id, body, assertIfMatch);
-      return withEarlierOverrides(tx, calendar.study_id, calendar);
-    },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeCalendar({ tx, audit, actor, context }, params.calendar_id, body, assertIfMatch),
   }),
   route({
     method: 'DELETE',

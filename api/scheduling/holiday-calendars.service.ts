@@ -16,6 +16,8 @@ import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { HolidayCalendarChange, NewHolidayCalendar } from './edc.schemas.js';
 import type { RequestScope } from '../http/state.js';
+import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
+import type { WithEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import type { Tx } from '../../db/client/database.js';
 
 const unique = {
@@ -63,7 +65,7 @@ export async function changeCalendar(
   id: string,
   input: Given,
   assertIfMatch: (record: Record<string, unknown>) => void,
-): Promise<HolidayCalendarRecord> {
+): Promise<WithEarlierOverrides<HolidayCalendarRecord>> {
   const { tx } = change;
   const before = await getCalendarOrThrow(tx, id, true);
   assertIfMatch({ ...before });
@@ -74,7 +76,7 @@ export async function changeCalendar(
   const former = input.is_default && !before.is_default ? await clearDefault(tx, before.study_id) : undefined;
   await mapConstraintErrors(unique, () => updateCalendar(tx, id, wanted));
   await noteChange(change, before, 'holiday_calendar_changed', { fields, ...(former && { default_before: former }) });
-  return getCalendarOrThrow(tx, id);
+  return withEarlierOverrides(tx, before.study_id, await getCalendarOrThrow(tx, id));
 }
 
 /** @throws 404, 409 STALE */

@@ -85,10 +85,8 @@ export const visitRoutes = [
     transaction: 'change',
     body: VisitWindowChange,
     responses: { 200: ChangedVisitWindow },
-    handle: async ({ tx, audit, actor, context, params, body, assertIfMatch }) => {
-      const window = await changeWindow({ tx, audit, actor, context }, params.window_id, body, assertIfMatch);
-      return withEarlierOverrides(tx, window.study_id, window);
-    },
+    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      changeWindow({ tx, audit, actor, context }, params.window_id, body, assertIfMatch),
   }),
   route({
     method: 'DELETE',

@@ -11,6 +11,8 @@ import {
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
+import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
+import type { WithEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import { getStudyOrThrow as existingStudy } from '../studies/studies.service.js';
 import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
@@ -61,14 +63,17 @@ export async function createWindow(
   return window;
 }
 
-/** @throws 404, 409 WINDOW_CODE_TAKEN or STALE, 400 an unknown battery */
+/**
+ * The answer tells of visits that move although an override had left them.
+ * @throws 404, 409 WINDOW_CODE_TAKEN or STALE, 400 an unknown battery
+ */
 export async function changeWindow(
   change: RequestScope,
   id: string,
   input: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
   changeId?: string,
-): Promise<VisitWindow> {
+): Promise<WithEarlierOverrides<VisitWindow>> {
   const { tx, audit, actor, context } = change;
   const before = await getWindowOrThrow(tx, id, true);
   assertIfMatch({ ...before });
@@ -85,7 +90,7 @@ export async function changeWindow(
     metadata: { fields, ...beforeAndAfter({ ...before }, input, fields, fields) },
   });
   await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows', changeId);
-  return getWindowOrThrow(tx, id);
+  return withEarlierOverrides(tx, before.study_id, await getWindowOrThrow(tx, id));
 }
 
 /** Deletes a window from the plan. @throws 404, 409 WINDOW_IN_USE once a visit of it was completed, STALE */

@@ -12,7 +12,7 @@ import { acceptModules, changeBattery, createBattery } from '../assessment/batte
 import type { GivenModule } from '../assessment/batteries/batteries.service.js';
 import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import type { RequestScope } from '../http/state.js';
-import { changeWindow, createWindow, requireBattery } from '../scheduling/windows.service.js';
+import { changeWindow, createWindow, getWindowOrThrow, requireBattery } from '../scheduling/windows.service.js';
 
 /** The target of a write: a record of one study, by its code. */
 interface Target {
@@ -132,11 +132,11 @@ export async function putWindow(
   const moved = changes.length > 0 ? await withEarlierOverrides(change.tx, studyId, {}) : {};
   const answer = (window: VisitWindow | null) => answered(before, changes, dryRun, { visit_window: window, ...moved });
   if (dryRun || changes.length === 0) return answer(before ?? null);
-  const window = before
+  const { id } = before
     ? await changeWindow(change, before.id, fields, () => undefined)
     : await createWindow(change, studyId, { code, ...fields });
-  record(change, studyId, 'visit_window', window.id, changes);
-  return answer(window);
+  record(change, studyId, 'visit_window', id, changes);
+  return answer(await getWindowOrThrow(change.tx, id));
 }
 
 function answered(before: unknown, changes: readonly Difference[], dryRun: boolean, record: object): Reply {

@@ -1,6 +1,6 @@
+import type { Tx } from '../client/database.js';
 import type { Statement } from '../client/one-trip.js';
 import { prepared } from '../client/query.js';
-import type { Tx } from '../client/database.js';
 import { insertInto, insertStatement } from '../client/sets/bulk-insert.js';
 import type { MessageDetails } from '../participants/message-details.queries.js';
 

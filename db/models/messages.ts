@@ -17,6 +17,7 @@ export class Notification extends Row {
   declare attempts: number;
   declare last_error: string | null;
   declare sent_at: string | null;
+  declare target_date: string | null;
   declare reason: string | null;
   declare draft: object | null;
 }

@@ -100,12 +100,16 @@ export async function notificationToSend(tx: Tx, id: string): Promise<Notificati
   return rows[0];
 }
 
-/** Stores the result of a notification; its draft is deleted. */
+/**
+ * Stores the result of a notification; its draft is deleted.
+ * @param targetDate the date of the visit that a reminder named
+ */
 export async function noteOutcome(
   tx: Tx,
   id: string,
   status: 'sent' | 'failed' | 'cancelled' | 'suppressed',
   reason: string | null,
+  targetDate?: string,
 ): Promise<void> {
   await Notification.query(tx)
     .findById(id)
@@ -117,6 +121,7 @@ export async function noteOutcome(
       draft: null,
       sent_at: status === 'sent' ? raw('clock_timestamp()') : null,
       ...(status === 'failed' && { last_error: reason }),
+      ...(targetDate !== undefined && { target_date: targetDate }),
     });
 }
 

@@ -42,7 +42,8 @@ export interface VisitWrite {
 
 /**
  * Ends the current versions of these participants; their open visits get `visitStatus`. For `reconciled` participants,
- * whose final date moved, every visit of the version is marked so.
+ * whose final date moved, every visit of the version is marked so, also those of older versions that it refers to; only
+ * what is still to do by hand does not depend on the date.
  */
 export function supersedeVersionsStatements(
   participantIds: readonly string[],
@@ -68,9 +69,13 @@ export function supersedeVersionsStatements(
   };
   const mark = {
     sql: `update scheduled_visits v set anchor_reconciled = true, anchor_reconciled_at = clock_timestamp()
-     from (select distinct on (participant_id) id from schedule_versions where participant_id = any($1)
-       order by participant_id, version_number desc) ended
-     where v.schedule_version_id = ended.id`,
+     from (select distinct on (participant_id) id, scheduling_settings from schedule_versions
+         where participant_id = any($1) order by participant_id, version_number desc) ended
+       cross join lateral (
+         select o.id, false as carried from scheduled_visits o where o.schedule_version_id = ended.id
+         union all select c.id::uuid, true
+           from jsonb_array_elements_text(coalesce(ended.scheduling_settings -> 'carried_visit_ids', '[]')) c(id)) of_it
+     where v.id = of_it.id and (not of_it.carried or v.status not in ('scheduled', 'open'))`,
     values: [options.reconciled],
   };
   return options.reconciled.length === 0 ? [supersede] : [supersede, mark];

@@ -125,6 +125,39 @@ describe('A change of the plan after an override that left the schedule as it wa
     expect(body).to.include({ name: 'Three months' }).and.not.to.have.property('moved_by_earlier_override');
   });
 
+  it('a change that changes nothing does not say so: no visit moves', async () => {
+    const own = await stage.study(policy, { days: [] });
+    const window = await own.window(30);
+    const ofStudy = `/api/studies/${own.id}`;
+    const event = await stage.admin.expect(201, 'POST', `${ofStudy}/event-definitions`, {
+      event_oid: 'E',
+      name: 'E',
+      target_day: 0,
+    });
+    const calendar = await stage.admin.expect(201, 'POST', `${ofStudy}/holiday-calendars`, {
+      name: 'Holidays',
+      holidays: ['2024-12-25'],
+    });
+    const person = await own.person();
+    await person.set(DAY);
+    await own.settled();
+    await person.override(LATER, undefined, { regenerate_schedule: false });
+    for (const [path, same] of [
+      [`/api/schedules/windows/${window.id as string}`, { target_day: 30, name: 'Day 30' }],
+      [`/api/event-definitions/${event.id as string}`, { target_day: 0 }],
+      [`/api/holiday-calendars/${calendar.id as string}`, { holidays: ['2024-12-25'] }],
+    ] as const)
+      expect(await stage.admin.expect(200, 'PATCH', path, same), path).not.to.have.property(
+        'moved_by_earlier_override',
+      );
+    await own.settled();
+    expect((await person.versions()).map(({ anchor_date_used }) => anchor_date_used)).to.deep.equal([DAY]);
+    const changed = await stage.admin.expect(200, 'PATCH', `/api/schedules/windows/${window.id as string}`, {
+      target_day: 31,
+    });
+    expect(changed.moved_by_earlier_override).to.equal(1);
+  });
+
   it('a change that was made before the override, and comes to the participant after it, leaves the dates', async () => {
     const own = await stage.study(policy);
     const people = await Promise.all([own.person(), own.person()]);

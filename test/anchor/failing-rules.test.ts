@@ -69,6 +69,52 @@ describe('A rule of the policy that fails when it is run', () => {
     expect((await study.audit('anchor_rule_failed'))[0]!.audit_metadata).to.deep.include({ rules: ['arm'] });
   });
 
+  it('in a date that somebody posts: the audit log has the trace, where nothing changes and where it is refused', async () => {
+    const waits = await stage.study({
+      sources: [{ type: 'manual_entry' }],
+      prerequisites: { require_consent_signed: false, custom_rule: 'randomization.arm == "A"' },
+    });
+    const proposed = await waits.person();
+    expect((await proposed.set('2024-03-10')).body.evaluation.result).to.equal('proposed');
+    // The history has the trace of a change.
+    expect(await waits.audit('anchor_rule_failed')).to.have.length(0);
+    expect((await proposed.set('2024-03-10')).body.evaluation.result).to.equal('unchanged');
+    const [unchanged] = await waits.audit('anchor_rule_failed');
+    expect(unchanged).to.include({ user_id: stage.admin.userId, resource_id: proposed.id });
+    expect(unchanged!.audit_metadata).to.deep.include({ result: 'unchanged', rules: ['custom_rule'] });
+    expect(unchanged!.audit_metadata.trace).to.have.nested.property('prerequisites[0].met', false);
+
+    const refuses = await stage.study({
+      sources: [{ type: 'manual_entry' }],
+      prerequisites: { require_consent_signed: false },
+      validation: {
+        custom_rules: [
+          {
+            id: 'arm',
+            name: 'Arm',
+            expression: 'candidate.date < "2024-03-15" || randomization.arm == "A"',
+            error_message: 'the arm is A',
+            severity: 'error',
+          },
+        ],
+      },
+    });
+    const person = await refuses.person();
+    const codes = async () =>
+      (await refuses.audit('anchor_rule_failed')).map(({ audit_metadata: { result, rules, trace } }) => [
+        result,
+        rules,
+        (trace as { validation: { rule: string; passed: boolean }[] }).validation.find(({ rule }) => rule === 'arm'),
+      ]);
+    expect((await person.set('2024-03-20')).body.code).to.equal('VALIDATION_FAILED');
+    const refused = ['refused', ['arm'], { rule: 'arm', passed: false }];
+    expect(await codes()).to.deep.equal([refused]);
+    expect((await person.set('2024-03-10')).body.status).to.equal('finalized');
+    expect((await person.override('2024-03-21')).body.code).to.equal('VALIDATION_FAILED');
+    expect(await codes()).to.deep.equal([refused, refused]);
+    expect(await refuses.chainVerifies()).to.equal(true);
+  });
+
   it('without a name or a message of its own: the refusal names it by its id', async () => {
     const rule = { id: 'late', name: ' ', expression: 'candidate.date > "2999-01-01"', error_message: '' };
     const study = await stage.study({

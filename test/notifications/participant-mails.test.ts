@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AnchorStudy } from '../anchor/stage.js';
-import { tokenIn } from '../support/portal.js';
+import { enterPortal, tokenIn } from '../support/portal.js';
 import { unique } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
@@ -106,6 +106,35 @@ describe('Mails to participants', function mails() {
         .to.include(text)
         .and.include('<html lang="de"')
         .and.include('Gedächtnis &amp; Schlaf');
+  });
+
+  it('name the study in the participant’s language, else in its default language, else in English', async () => {
+    const names = { cs: 'Paměť', de: 'Gedächtnis', en: 'Memory' };
+    for (const [notifications, languages] of [
+      [{ default_language: 'de-AT' }, { fr: 'Gedächtnis', it: 'Gedächtnis', en: 'Memory', cs: 'Paměť' }],
+      [{}, { fr: 'Memory', it: 'Memory', de: 'Gedächtnis' }],
+    ] as const) {
+      const study = await studyWith({ notifications, public_name: names });
+      for (const [preferred_language, name] of Object.entries(languages)) {
+        const who = await desk.person(study, { preferred_language });
+        const visit = await desk.visit(who, dayIn('UTC', 30));
+        const message = { visit_id: visit.id, kind: 'visit_reminder' };
+        const { body } = await desk.stage.admin.expect<{ body: string }>(
+          200,
+          'POST',
+          '/api/notifications/preview',
+          message,
+        );
+        // Built-in words are not in Czech: their study has the name of the language that they are in.
+        const inWords = preferred_language === 'cs' ? 'Gedächtnis' : name;
+        expect(body, preferred_language).to.include(inWords);
+        const { text } = await desk.stage.admin.get(`/api/participants/${who.id}/visits.ics`);
+        expect(text, preferred_language).to.include(`X-WR-CALNAME:${name}`);
+        const portal = await enterPortal(desk.stage.admin, who.id);
+        const page = await portal.expect<{ study: { name: string } }>(200, 'GET', '/api/portal/overview');
+        expect(page.study.name, preferred_language).to.equal(name);
+      }
+    }
   });
 
   it('take the participant’s language, then the study’s default language, then English; own words come first in each', async () => {

@@ -28,6 +28,23 @@ describe('Reminders that are sent again', function () {
     return { who, visit, resend, status };
   }
 
+  it('are told for the date that they named, also when the visit moves afterwards', async () => {
+    const { who, visit, resend } = await reminded();
+    const again = await resend();
+    expect(again.status).to.equal(202);
+    await until(async () => (await desk.of(who)).find(({ id }) => id === again.body.id)?.status === 'sent', {
+      what: 'the second reminder',
+    });
+    const [named, later] = [dayIn(zone, 1), dayIn(zone, 21)];
+    await desk.stage.admin.expect(200, 'PATCH', `/api/visits/${visit.id}`, {
+      target_date: later,
+      window_open: later,
+      window_close: later,
+    });
+    const told = (await desk.explain(String(visit.id))).map(({ status, target_date }) => `${status} ${target_date}`);
+    expect(told.sort()).to.deep.equal([`pending ${later}`, `sent ${named}`, `sent ${named}`]);
+  });
+
   it('not of a study that has ended or is paused, nor of a visit that is done', async () => {
     const { who, visit, resend, status } = await reminded();
     for (const [to, why] of [

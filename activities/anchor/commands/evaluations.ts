@@ -1,9 +1,9 @@
 import type { Evaluate, Sender } from '../../../workflows/contract.js';
-import { evaluate, evaluateUnlessAtRest, failedRules } from '../../../workflows/domain/anchor/decide.js';
+import { evaluate, evaluateUnlessAtRest } from '../../../workflows/domain/anchor/decide.js';
 import { nextVersion, scheduleAfter, scheduleFollows } from '../../../workflows/domain/anchor/regeneration.js';
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
 import type { Decision } from '../../../workflows/domain/util/types.js';
-import { noTrace } from './outcome.js';
+import { auditOfFailedRules, noTrace } from './outcome.js';
 import type { AnchorDecision, CommandContext, CommandOutcome, CommandResult } from './outcome.js';
 
 /** Evaluates all sources, since one of them has changed. */
@@ -51,10 +51,8 @@ export async function reinstate(
 
 /** On request: changes by a person's evaluation are attributed to that person. */
 export function evaluateAsked(context: CommandContext, message: Evaluate): Promise<CommandOutcome> {
-  const { row, policy, facts } = context.snapshot;
-  const decision = evaluate(policy, facts);
-  // Without a history entry nothing else records the request and its answer.
-  const failed = failedRules(decision.warnings);
+  const { snapshot } = context;
+  const decision = evaluate(snapshot.policy, snapshot.facts);
   return evaluationOutcome(
     context,
     decision,
@@ -64,21 +62,7 @@ export function evaluateAsked(context: CommandContext, message: Evaluate): Promi
       reason: message.reason?.trim() ? message.reason : null,
       ensureSchedule: message.ensure_schedule ?? false,
     },
-    message.actor_user_id && failed.length > 0
-      ? {
-          auditEntries: [
-            {
-              study_id: row.study_id,
-              user_id: message.actor_user_id,
-              action: 'anchor_rule_failed',
-              resource_type: 'participant',
-              resource_id: row.participant_id,
-              request_id: message.request_id?.slice(0, 36) ?? null,
-              metadata: { result: decision.result, rules: failed.map(({ rule }) => rule), trace: decision.trace },
-            },
-          ],
-        }
-      : {},
+    message.actor_user_id ? { auditEntries: auditOfFailedRules(snapshot, message, decision) } : {},
   );
 }
 

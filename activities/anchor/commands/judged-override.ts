@@ -7,7 +7,7 @@ import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.
 import { previewBasis, previewOf } from '../../../workflows/domain/anchor/regeneration.js';
 import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
 import type { Fault } from '../../../workflows/domain/util/types.js';
-import { rejectedByRules } from './outcome.js';
+import { auditOfFailedRules, rejectedByRules } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 import { mayFollowConsent } from '../../../workflows/domain/anchor/waiting.js';
 
@@ -25,13 +25,21 @@ export interface Judged {
  * preview that differs from it is refused.
  */
 export async function judgedOverride(
-  { snapshot: { row, policy, facts, keyOf }, scheduleInputs }: CommandContext,
+  { snapshot, scheduleInputs }: CommandContext,
+  asked: Sender,
   { date, regenerate, requestedBy }: { date: string; regenerate: boolean; requestedBy: string },
   previewHash: string | null | undefined,
 ): Promise<Judged | { rejection: CommandOutcome }> {
+  const { row, policy, facts, keyOf } = snapshot;
   const judgement = judgeOverride(policy, facts, date, requestedBy);
   const { errors, warnings } = judgement;
-  if (errors.length > 0) return { rejection: rejectedByRules(errors, warnings) };
+  if (errors.length > 0)
+    return {
+      rejection: {
+        ...rejectedByRules(errors, warnings),
+        auditEntries: auditOfFailedRules(snapshot, asked, { ...judgement, result: 'refused' }),
+      },
+    };
   const inputs = await scheduleInputs();
   const preview = previewOf(date, inputs, keyOf, {
     today: facts.today,

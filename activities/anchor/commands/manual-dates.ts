@@ -5,7 +5,7 @@ import { ofDate, sourceFingerprint } from '../../../workflows/domain/anchor/sour
 import type { Facts } from '../../../workflows/domain/util/types.js';
 import { validateCandidate } from '../../../workflows/domain/anchor/validation.js';
 import { evaluationOutcome } from './evaluations.js';
-import { noTrace, rejected, rejectedByRules } from './outcome.js';
+import { auditOfFailedRules, noTrace, rejected, rejectedByRules } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 
 /** A manual date: stored as a source, then all sources are evaluated. */
@@ -31,7 +31,14 @@ export function setDate(context: CommandContext, message: SetEnrollmentDate): Co
   // A final date that stays is not judged again.
   const faults = facts.anchor.status === 'finalized' ? null : validateCandidate(candidate, policy, facts);
   if (faults && faults.errors.length > 0)
-    return rejected(400, 'VALIDATION_FAILED', 'the enrollment date breaks a rule of the policy', faults);
+    return {
+      ...rejected(400, 'VALIDATION_FAILED', 'the enrollment date breaks a rule of the policy', faults),
+      auditEntries: auditOfFailedRules(snapshot, message, {
+        ...faults,
+        result: 'refused',
+        trace: { ...noTrace, validation: faults.trace },
+      }),
+    };
   const decision = evaluate(policy, facts);
   if (decision.result === 'override_required') {
     return rejected(
@@ -45,7 +52,7 @@ export function setDate(context: CommandContext, message: SetEnrollmentDate): Co
   const guarded =
     decision.candidate?.source_type === 'manual_entry' && decision.errors.length > 0 && facts.anchor.reopened;
   if (guarded) return rejectedByRules(decision.errors);
-  const reason = message.reason ?? null;
+  const reason = message.reason?.trim() ? message.reason : null;
   return evaluationOutcome(
     { ...context, snapshot: { ...snapshot, facts } },
     decision,
@@ -61,6 +68,7 @@ export function setDate(context: CommandContext, message: SetEnrollmentDate): Co
           request_id: message.request_id?.slice(0, 36) ?? null,
           metadata: { value: manual.enrollment_date },
         },
+        ...(decision.transitions.length === 0 ? auditOfFailedRules(snapshot, message, decision) : []),
       ],
       manualEntry: {
         replaces: snapshot.facts.manual !== null,
@@ -91,7 +99,7 @@ export async function cancelProposedDate(
       trace: noTrace,
       command: { kind: 'cancel' },
       sender: message,
-      reason: message.reason ?? null,
+      reason: message.reason?.trim() ? message.reason : null,
       cancelledFacts: sourceFingerprint(policy, { ...factsAfter(facts, transition), manual: null }),
       ...(inputs && { schedule: { inputs, date: null, reason: 'cancelled' } }),
     },

@@ -6,7 +6,7 @@ import type {
 } from '../../../db/anchor/override-request-writes.queries.js';
 import type { Signature } from '../../../db/models/records.js';
 import type { AnchorOutcome, Sender } from '../../../workflows/contract.js';
-import { overrideRefusalCode } from '../../../workflows/domain/anchor/decide.js';
+import { failedRules, overrideRefusalCode } from '../../../workflows/domain/anchor/decide.js';
 import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
 import type { Facts, Fault, Trace, Transition } from '../../../workflows/domain/util/types.js';
@@ -82,6 +82,30 @@ export interface AnchorDecision {
   /** Set if an override-back reopens the anchor: the facts that must change before it moves automatically. */
   reopenedFacts?: string;
   denialReason?: string | null;
+}
+
+/**
+ * The audit record of rules that failed as a person asked for a decision, with its trace; none if no rule failed. For a
+ * decision without a history entry, which has the trace otherwise.
+ */
+export function auditOfFailedRules(
+  { row }: AnchorSnapshot,
+  asked: Sender,
+  decision: { result: CommandResult['result']; errors: Fault[]; warnings: Fault[]; trace: Trace },
+): AuditEntry[] {
+  const rules = [...new Set(failedRules([...decision.errors, ...decision.warnings]).map(({ rule }) => rule))];
+  if (rules.length === 0) return [];
+  return [
+    {
+      study_id: row.study_id,
+      user_id: asked.actor_user_id ?? null,
+      action: 'anchor_rule_failed',
+      resource_type: 'participant',
+      resource_id: row.participant_id,
+      request_id: asked.request_id?.slice(0, 36) ?? null,
+      metadata: { result: decision.result, rules, trace: decision.trace },
+    },
+  ];
 }
 
 export const noTrace: Trace = { sources: [], validation: [], prerequisites: [] };

@@ -34,6 +34,7 @@ export async function decideOverride(context: CommandContext, message: OverrideD
     return rejected(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');
   const judged = await judgedOverride(
     context,
+    sender,
     {
       date: request.new_enrollment_date,
       regenerate: request.regenerate_schedule,

@@ -3,7 +3,7 @@ import { isDate } from '../../../workflows/domain/util/dates.js';
 import { factsAfter, judgeOverrideBack, noTransition, standingFacts } from '../../../workflows/domain/anchor/decide.js';
 import { grant, judgedOverride, warningsOf } from './judged-override.js';
 import type { Judged } from './judged-override.js';
-import { rejected, rejectedByRules } from './outcome.js';
+import { auditOfFailedRules, rejected, rejectedByRules } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 
 /** A requested override: applied at once, or stored for an approver. */
@@ -33,6 +33,7 @@ export async function requestOverride(context: CommandContext, message: RequestO
   };
   const judged = await judgedOverride(
     context,
+    message,
     { date: asked.new_enrollment_date, regenerate: asked.regenerate_schedule, requestedBy },
     message.preview_hash,
   );
@@ -107,7 +108,11 @@ export async function overrideBack(
   if (row.pending_override) return rejected(409, 'OVERRIDE_PENDING', 'an override request waits for its decision');
   const { errors, transition, trace } = judgeOverrideBack(policy, facts);
   if (!transition) return rejected(400, errors[0]!.code, errors[0]!.message, { errors });
-  if (errors.length > 0) return rejectedByRules(errors);
+  if (errors.length > 0)
+    return {
+      ...rejectedByRules(errors),
+      auditEntries: auditOfFailedRules(snapshot, message, { result: 'refused', errors, warnings: [], trace }),
+    };
   const inputs = await scheduleInputs();
   return {
     result: { result: 'reverted', errors: [], warnings: [], schedule_version_id: newIds.scheduleVersion },

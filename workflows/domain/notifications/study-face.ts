@@ -28,11 +28,15 @@ export interface StudyFace {
   study_name: string;
   public_name?: unknown;
   contact?: unknown;
+  /** `config.notifications.default_language`: for readers in whose language it has no name. */
+  default_language?: string | null | undefined;
 }
 
-/** The study's name for participants, in a language. */
-export const publicName = ({ study_name, public_name }: StudyFace, language: string | null): string =>
-  textIn(public_name, language) ?? study_name;
+/** The study's name for participants in a language, else in the study's default language, else in English. */
+export const publicName = (
+  { study_name, public_name, default_language = null }: StudyFace,
+  language: string | null,
+): string => textIn(public_name, language, { default_language }) ?? study_name;
 
 /** The contact for participants; undefined: none. Invalid values were stored before the schema existed. */
 export function contactOf({ contact }: StudyFace): Contact | undefined {

@@ -1,6 +1,7 @@
 import { dateIn, daysBetween } from '../util/dates.js';
 import type { ReminderFacts } from './reminder-state.js';
 import { visitTitle } from '../scheduling/visit-title.js';
+import type { NotificationSettings } from './settings.js';
 import { faceValues } from './study-face.js';
 import type { Values } from './words.js';
 
@@ -12,9 +13,10 @@ export function placeholderValues(
   language: string | null = facts.preferred_language,
 ): Values {
   const visit = facts.visit!;
+  const { default_language } = facts.settings as NotificationSettings;
   return {
     ...urls,
-    ...faceValues(facts, language),
+    ...faceValues({ ...facts, default_language }, language),
     participant_code: facts.participant_code,
     study_code: facts.study_code,
     study_name: facts.study_name,
