@@ -115,12 +115,12 @@ export const Started = record('SessionStarted', {
 
 const TaskKey = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
 /** null: not measured, the same as absent. */
-const Metrics = Type.Unsafe<Record<string, number | null>>({
-  type: 'object',
+const metrics = {
   maxProperties: 200,
   propertyNames: { minLength: 1, maxLength: 100 },
   additionalProperties: { type: ['number', 'null'], description: 'null: not measured' },
-});
+};
+const Metrics = Type.Unsafe<Record<string, number | null>>({ type: 'object', ...metrics });
 export const RawTrial = input('RawTrial', {
   task: TaskKey,
   trial_index: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
@@ -156,7 +156,11 @@ export const TaskSummaries = named(
     type: 'object',
     maxProperties: 200,
     propertyNames: TaskKey,
-    additionalProperties: Metrics,
+    additionalProperties: {
+      type: ['object', 'null'],
+      ...metrics,
+      description: 'null: the client has no summary of the task',
+    },
   }),
 );
 export const TaskSummary = Metrics;
