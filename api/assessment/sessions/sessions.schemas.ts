@@ -40,6 +40,8 @@ const session = {
   study_id: Uuid,
   site_id: nullable(Uuid),
   participant_id: Uuid,
+  participant_code: Type.String(),
+  site_code: nullable(Type.String()),
   visit_id: nullable(Uuid),
   battery_id: nullable(Type.Integer()),
   battery_version: nullable(Type.Integer()),
@@ -152,7 +154,7 @@ export const RawTrial = input('RawTrial', {
 });
 export const TaskSummaries = named(
   'TaskSummaries',
-  Type.Unsafe<Record<string, Record<string, number | null>>>({
+  Type.Unsafe<Record<string, Record<string, number | null> | null>>({
     type: 'object',
     maxProperties: 200,
     propertyNames: TaskKey,
