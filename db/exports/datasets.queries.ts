@@ -129,7 +129,8 @@ export const pageDatasets = {
     columns: `${shownSession('s')} as id, s.participant_id, p.participant_code, s.visit_id, s.battery_id,
       s.battery_version, s.language,
       case when s.status = 'active' and s.source = 'online' and s.expires_at <= now()
-        then 'expired' else s.status end as status, s.source, s.device_id, s.clock_skew_ms, s.started_at, s.completed_at, s.timezone, s.sync_status,
+        then 'expired' else s.status end as status, s.source, s.device_id, s.clock_skew_ms,
+      s.started_at, s.completed_at, s.timezone, s.sync_status,
       ${remarksOfTasks('quality_flags', 's.quality_flags')} as quality_flags,
       ${remarksOfTasks('warnings', `'[]'::jsonb`)} as warnings,
       coalesce((select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id),
