@@ -242,7 +242,11 @@ export interface Named {
 }
 const other = (input: string | undefined, own: string | null) => input !== undefined && input.toLowerCase() !== own;
 
-const loginEnded = (): Problem => problem('INVALID_TOKEN', { detail: 'The login of this portal token was ended.' });
+export const loginEnded = (): Problem =>
+  problem('INVALID_TOKEN', { detail: 'The login of this portal token was ended.' });
+
+const expiredToken = (): Problem =>
+  problem('INVALID_TOKEN', { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
 
 /** The refusal of a withdrawn participant: its token identifies it, but is valid for nothing else. */
 export const participantWithdrawn = (): Problem =>
@@ -263,8 +267,7 @@ export function authorizeParticipant(
     throw problem('INVALID_TOKEN', { detail: 'The participant of this portal token does not take part (any more).' });
   if (row.login_ended) throw loginEnded();
   if (row.status !== 'enrolled' && !late) throw participantWithdrawn();
-  if (row.status === 'enrolled' && expiredLogin !== undefined)
-    throw problem('INVALID_TOKEN', { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
+  if (row.status === 'enrolled' && expiredLogin !== undefined) throw expiredToken();
   if (other(named.studyId, row.study_id)) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   if (other(named.siteId, row.site_id)) throw problem('NOT_FOUND', { detail: 'There is no such site.' });
   if (other(named.participantId, row.id)) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
@@ -283,6 +286,7 @@ export function authorizeParticipant(
 
 /**
  * Admits a caregiver, for the named participant or its only one; or refuses.
+ * @param expiredLogin as of a participant
  * @throws 401 inactive, or without an enrolled participant; 404 another study, site or participant; 400
  * PARTICIPANT_REQUIRED
  */
@@ -290,6 +294,7 @@ export function authorizeCaregiver(
   row: CaregiverCallerRow | undefined,
   named: Named,
   epoch: number,
+  expiredLogin?: string,
 ): ParticipantCaller {
   const {
     id: caregiverId,
@@ -297,7 +302,8 @@ export function authorizeCaregiver(
     name,
     preferred_language: language,
   } = authorizeCaregiverAlone(row, named, epoch);
-  const { id, study_id, site_id, participant_code, preferred_language } = row!;
+  const { id, study_id, site_id, participant_code, preferred_language, status } = row!;
+  if (expiredLogin !== undefined && status !== 'withdrawn') throw expiredToken();
   if (id === null || study_id === null || participant_code === null) {
     if (named.participantId !== undefined) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
     const message = 'X-Participant-ID (or participant_id) must name one of the participants that you care for';
@@ -313,8 +319,9 @@ export function authorizeCaregiver(
     study_id,
     participant_code,
     preferred_language,
-    status: 'enrolled',
+    status: status ?? 'enrolled',
     scope: study_id,
+    ...(expiredLogin !== undefined && { expiredLogin }),
     caregiver,
   };
 }

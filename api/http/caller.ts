@@ -4,9 +4,15 @@ import { callerLookup } from '../../db/client/request.js';
 import type { CallerRow } from '../../db/client/request.js';
 import type { Tx } from '../../db/client/database.js';
 import type { PortalCallerRow } from '../../db/participants/portal-caller.js';
-import { asCaregiver, enterStudy, portalLookup } from '../../db/portal/portal.queries.js';
+import { asCaregiver, enterStudy, isEndedLogin, portalLookup, withWithdrawn } from '../../db/portal/portal.queries.js';
 import type { CaregiverCallerRow } from '../../db/portal/portal.queries.js';
-import { authorizeCaregiver, authorizeCaregiverAlone, authorizeParticipant, authorizeUser } from './access.js';
+import {
+  authorizeCaregiver,
+  authorizeCaregiverAlone,
+  authorizeParticipant,
+  authorizeUser,
+  loginEnded,
+} from './access.js';
 import type { Access, AnyCaller, Named } from './access.js';
 import { namedIn } from './context.js';
 import type { PortalPrincipal } from './security/portal.js';
@@ -18,7 +24,7 @@ export interface CallerClaim {
   /** The statement that finds the caller, and narrows the rest of its transaction to what the caller may see. */
   lookup: Statement;
   /** Admits the caller of that row. @throws 401, 403, 404 without access to the study, site or participant */
-  admit: (row: unknown) => AnyCaller;
+  admit: (row: unknown, tx: Tx | undefined) => AnyCaller | Promise<AnyCaller>;
   /** A user's statements may run in the round trip that looks it up. */
   isUser: boolean;
   /** Of a portal token: what its transaction needs besides. */
@@ -69,15 +75,26 @@ function portalCaller(access: Access, principal: PortalPrincipal, named: Named):
         }),
       // The look-up of a withdrawn one opens no study; a route that admits it needs its study.
       enter: async (actor, tx) => {
-        if (actor.role === 'participant' && actor.status === 'withdrawn') await enterStudy(tx, actor.study_id);
+        if (actor.role !== 'participant' || actor.status !== 'withdrawn') return;
+        await enterStudy(tx, actor.study_id);
+        if (principal.login && (await isEndedLogin(tx, principal.login))) throw loginEnded();
       },
     };
   const { id, login, epoch } = principal;
-  const authorize = access.token === 'anyPortalUser' ? authorizeCaregiverAlone : authorizeCaregiver;
+  const { participantId } = named;
+  const authorize = (row: CaregiverCallerRow | undefined) =>
+    access.token === 'anyPortalUser'
+      ? authorizeCaregiverAlone(row, named, epoch)
+      : authorizeCaregiver(row, named, epoch, principal.expired ? login : undefined);
   return {
     isUser: false,
-    lookup: portalLookup({ kind: 'caregiver', id, participantId: named.participantId, login }),
-    admit: (row) => authorize(row as CaregiverCallerRow | undefined, named, epoch),
+    lookup: portalLookup({ kind: 'caregiver', id, participantId, login }),
+    admit: async (found, tx) => {
+      const row = found as CaregiverCallerRow | undefined;
+      return authorize(
+        row && tx && access.evenWithdrawn ? await withWithdrawn(tx, row, { participantId, login }) : row,
+      );
+    },
     // Each record names the caregiver.
     enter: async (_actor, _tx, audit) => audit?.inEach(asCaregiver(id)),
   };

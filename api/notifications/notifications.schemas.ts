@@ -24,6 +24,7 @@ const fields = {
   id: Uuid,
   study_id: nullable(Uuid),
   participant_id: nullable(Uuid),
+  participant_code: nullable(Type.String()),
   caregiver_id: nullable(Uuid),
   user_id: nullable(Uuid),
   visit_id: nullable(Uuid),

@@ -55,6 +55,7 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
     const {
       id,
       participant_id,
+      participant_code,
       kind,
       channel,
       status,
@@ -70,6 +71,7 @@ export async function explainVisit(tx: Tx, visitId: string, maxLatenessHours: nu
     return {
       notification_id: id,
       participant_id,
+      participant_code,
       visit_id: row.visit?.id ?? visit.id,
       kind,
       channel,

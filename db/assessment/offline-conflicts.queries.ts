@@ -12,6 +12,7 @@ export interface ConflictRecord {
   id: string;
   study_id: string;
   participant_id: string;
+  participant_code: string;
   kind: 'session' | 'response';
   conflict_type: string;
   resolution: string;
@@ -60,7 +61,7 @@ const jsonFor = (reader: ConflictReader, json: string): string =>
   reader.writesSessions ? json : `${textFor(reader, `${json}::text`)}::jsonb`;
 
 const headFor = (reader: ConflictReader): string =>
-  `c.id, c.study_id, c.participant_id, c.kind, c.conflict_type, c.resolution,
+  `c.id, c.study_id, c.participant_id, p.participant_code, c.kind, c.conflict_type, c.resolution,
    ${textFor(reader, 'c.local_id')} as local_id, ${textFor(reader, 'c.session_id::text')}::uuid as session_id, c.task,
    c.message, c.status, c.keep, c.reason, c.resolved_by_id, c.resolved_at, c.detected_at, c.imported, c.imported_by,
    c.original_users`;

@@ -13,6 +13,8 @@ export interface SessionRecord {
   study_id: string;
   site_id: string | null;
   participant_id: string;
+  participant_code: string;
+  site_code: string | null;
   visit_id: string | null;
   battery_id: number | null;
   battery_version: number | null;
@@ -43,7 +45,8 @@ const OWN = `s.id, session_public_id(s.id) as public_id, s.study_id, s.site_id, 
   s.battery_id, s.battery_version, s.language, ${STATUS} as status, s.source, s.local_id, s.device_id,
   s.clock_skew_ms, s.quality_flags, s.started_at, s.expires_at, s.completed_at, s.timezone, s.sync_status, s.synced_at`;
 const COLUMNS =
-  `${OWN}, coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as ` +
+  `${OWN}, p.participant_code, (select w.site_code from sites w where w.id = s.site_id) as site_code,
+  coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as ` +
   'summary_sources, coalesce(k.trial_count, 0)::integer as trial_count, s.created_at, s.updated_at';
 const TASKS = `(select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries,
   jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count
@@ -52,6 +55,7 @@ const TASKS = `(select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_sum
 export interface SessionFilter extends Page {
   studyId?: string | undefined;
   participantId?: string | undefined;
+  participantCode?: string | undefined;
   visitId?: string | undefined;
   status?: string | undefined;
   source?: string | undefined;
@@ -73,6 +77,7 @@ export function listSessions(tx: Tx, filter: SessionFilter): Promise<Listed<Sess
     .modify((q) => {
       if (filter.studyId) q.where('s.study_id', filter.studyId);
       if (filter.participantId) q.where('s.participant_id', filter.participantId);
+      if (filter.participantCode) q.where('p.participant_code', filter.participantCode);
       if (filter.visitId) q.where('s.visit_id', filter.visitId);
       if (filter.status) q.whereRaw(`${STATUS} = ?`, [filter.status]);
       if (filter.source) q.where('s.source', filter.source);
@@ -106,7 +111,7 @@ export async function sessionById(tx: Tx, id: string): Promise<SessionRecord | u
 
 export type SessionRow = Omit<
   SessionRecord,
-  'task_summaries' | 'summary_sources' | 'trial_count' | 'created_at' | 'updated_at'
+  'participant_code' | 'site_code' | 'task_summaries' | 'summary_sources' | 'trial_count' | 'created_at' | 'updated_at'
 > & {
   /** null: the participant or a caregiver started it; in an imported session, a user of another service. */
   started_by_id: string | null;

@@ -32,6 +32,12 @@ const VERSION =
   'v.id, v.participant_id, p.participant_code, v.version_number, v.is_current, v.anchor_date_used, ' +
   'v.anchor_version, v.scheduling_mode, v.status, v.visits_generated, v.generated_at';
 
+/** Of a session and of its tasks, by task. */
+const remarksOfTasks = (column: string, own: string): string =>
+  `(${own} || coalesce((select jsonb_agg(e.remark order by k.task, e.place) from session_tasks k
+    cross join lateral jsonb_array_elements(k.${column}) with ordinality e(remark, place)
+    where k.session_id = s.id), '[]'))`;
+
 export const pageDatasets = {
   studies: {
     columns:
@@ -123,7 +129,10 @@ export const pageDatasets = {
     columns: `${shownSession('s')} as id, s.participant_id, p.participant_code, s.visit_id, s.battery_id,
       s.battery_version, s.language,
       case when s.status = 'active' and s.source = 'online' and s.expires_at <= now()
-        then 'expired' else s.status end as status, s.source, s.started_at, s.completed_at, s.timezone, s.sync_status,
+        then 'expired' else s.status end as status, s.source, s.device_id, s.clock_skew_ms,
+      s.started_at, s.completed_at, s.timezone, s.sync_status,
+      ${remarksOfTasks('quality_flags', 's.quality_flags')} as quality_flags,
+      ${remarksOfTasks('warnings', `'[]'::jsonb`)} as warnings,
       coalesce((select jsonb_object_agg(k.task, ${taskSummary('k')}) from session_tasks k where k.session_id = s.id),
         '{}') as task_summaries,
       coalesce((select jsonb_object_agg(k.task, ${summarySource('k')}) from session_tasks k where k.session_id = s.id),

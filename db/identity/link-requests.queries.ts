@@ -18,8 +18,10 @@ export async function ownersOf(tx: Tx, channel: 'email' | 'sms', address: string
   const is = (table: string) =>
     channel === 'email'
       ? `${table}.email is not null and lower(${table}.email) = lower($4)`
-      : `${table}.phone is not null and regexp_replace(${table}.phone, '[^0-9]', '', 'g') = regexp_replace($4, ` +
-        `'[^0-9]', '', 'g')`;
+      : // `00` before the country's number is what others write as `+`.
+        `${table}.phone is not null and regexp_replace(${table}.phone, '[^0-9]', '', 'g') in (
+          regexp_replace(regexp_replace($4, '[^0-9]', '', 'g'), '^00', ''),
+          '00' || regexp_replace(regexp_replace($4, '[^0-9]', '', 'g'), '^00', ''))`;
   const rows = await query<AddressOwner>(
     tx,
     `with owners as (

@@ -4,8 +4,8 @@ import type { Listed, Page } from '../client/paging.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
-const COLUMNS = `n.id, n.study_id, n.participant_id, n.caregiver_id, n.user_id, n.visit_id, n.kind, n.channel, n.status,
-  n.days_before, n.due_at, n.sent_at, n.attempts, n.last_error, n.reason,
+const COLUMNS = `n.id, n.study_id, n.participant_id, p.participant_code, n.caregiver_id, n.user_id, n.visit_id, n.kind,
+  n.channel, n.status, n.days_before, n.due_at, n.sent_at, n.attempts, n.last_error, n.reason,
   case when n.status = 'pending' and n.attempts > 0 then n.attempt_at end as next_attempt_at, n.delivery_status,
     n.resend_of, n.fallback_of, n.created_at`;
 
@@ -14,6 +14,7 @@ export interface NotificationRecord {
   id: string;
   study_id: string | null;
   participant_id: string | null;
+  participant_code: string | null;
   caregiver_id: string | null;
   user_id: string | null;
   visit_id: string | null;

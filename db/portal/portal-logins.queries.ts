@@ -57,10 +57,10 @@ export async function insertPortalToken(
   return family_id;
 }
 
-/** Whether a participant's login exists and was not ended; a withdrawal does not end it, but prevents a refresh. */
-export const isStandingLogin = async (tx: Tx, participantId: string, login: string): Promise<boolean> =>
+/** Whether somebody's login exists and was not ended; a withdrawal does not end it, but prevents a refresh. */
+export const isStandingLogin = async (tx: Tx, whose: Whose, login: string): Promise<boolean> =>
   (await tx('portal_refresh_tokens')
-    .where({ family_id: login, participant_id: participantId })
+    .where({ family_id: login, ...whose })
     .whereNull('ended_at')
     .first('id')) !== undefined;
 

@@ -7,7 +7,7 @@ import { Participant } from '../models/records.js';
 import type { ScheduledVisit } from '../models/records.js';
 import { PRESENT_STATUS, WHERE_VISIT_IS } from '../scheduling/effective-status.js';
 import { hasEnded } from '../studies/study-ended.js';
-import { execute } from '../client/query.js';
+import { execute, query } from '../client/query.js';
 import type { Statement } from '../client/query.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
@@ -55,6 +55,49 @@ export const portalLookup = (asker: PortalAsker): Statement =>
 /** Narrows a transaction that sees nothing to a study. */
 export async function enterStudy(tx: Tx, studyId: string): Promise<void> {
   await execute(tx, `select set_config('app.studies', $1, true)`, [studyId]);
+}
+
+/** Whether a login was ended. The lookup of a withdrawn participant opens no study, and sees no login. */
+export async function isEndedLogin(tx: Tx, login: string): Promise<boolean> {
+  const [row] = await query<{ ended: boolean }>(tx, 'select portal_login_ended($1) as ended', [login]);
+  return row!.ended;
+}
+
+/**
+ * A caregiver's row with a participant of its care who has withdrawn: the named one, or else its only one; the
+ * transaction then sees their study. Another row, or one that has a participant, stays as it is.
+ */
+export async function withWithdrawn(
+  tx: Tx,
+  row: CaregiverCallerRow,
+  { participantId, login }: { participantId: string | undefined; login: string | undefined },
+): Promise<CaregiverCallerRow> {
+  if (row.id !== null || (participantId === undefined && row.cares_for > 0)) return row;
+  await enterStudy(tx, row.caregiver_study);
+  const [person, another] = await Caregiver.relatedQuery<Participant>('participants', tx)
+    .for(row.caregiver_id)
+    .where('status', 'withdrawn')
+    .whereNull('erased_at')
+    .modify((q) => {
+      if (participantId !== undefined) void q.where('participants.id', participantId);
+    })
+    .select(
+      'participants.id',
+      'participants.study_id',
+      'participants.site_id',
+      'participants.participant_code',
+      'participants.preferred_language',
+      'participants.status',
+    );
+  if (!person || another) return row;
+  const { id, study_id, site_id, participant_code, preferred_language, status } = person;
+  const ended = login !== undefined && (await isEndedLogin(tx, login));
+  return {
+    ...row,
+    ...{ id, study_id, site_id, participant_code, preferred_language, status },
+    cares_for: row.cares_for + 1,
+    login_ended: ended,
+  };
 }
 
 /** When a participant withdrew, in milliseconds since 1970. */

@@ -310,17 +310,22 @@ describe('Logins of the portal', () => {
     it('goes by text message to a number however it is written', async () => {
       const digits = String(Date.now());
       const who = await setting.person({ email: null, phone: `+49 (${digits.slice(0, 4)}) ${digits.slice(4)}` });
-      await setting.anybody.expect(202, 'POST', '/api/portal/new-link', { phone: `+49${digits}` });
-      await until(
-        async () =>
-          (
-            await setting.stage.sql<{ status: string }>(
+      const abroad = await setting.person({ email: null, phone: `0049 ${digits}1` });
+      for (const phone of [`+49${digits}`, `0049 ${digits}`, `+49 ${digits}1`])
+        await setting.anybody.expect(202, 'POST', '/api/portal/new-link', { phone });
+      const sent = async ({ id }: Person, count: number) =>
+        until(
+          async () => {
+            const found = await setting.stage.sql<{ status: string }>(
               `select status from notifications where participant_id = ? and channel = 'sms'`,
-              [who.id],
-            )
-          )[0]?.status === 'sent',
-        { what: 'the text message' },
-      );
+              [id],
+            );
+            return found.length === count && found.every(({ status }) => status === 'sent');
+          },
+          { what: `${count} text messages` },
+        );
+      await sent(who, 2);
+      await sent(abroad, 1);
     });
 
     it('is sent three times at most within minutes, and never says so', async () => {

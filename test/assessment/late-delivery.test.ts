@@ -3,7 +3,7 @@ import jwt from 'jsonwebtoken';
 import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { Http } from '../support/http.js';
-import { enterPortal } from '../support/portal.js';
+import { enterAsCaregiver, enterPortal } from '../support/portal.js';
 import { DAY_MS, Site } from './stage.js';
 import type { BulkView } from './stage.js';
 
@@ -64,5 +64,75 @@ describe('A withdrawn participant’s device whose token has expired', () => {
     const old = await device(61);
     await withdraw(old.id);
     expect(await code(old.bearer, '/api/sync/bulk', bulk(old.id))).to.deep.equal(REFUSED);
+  });
+
+  it('delivers nothing by a login that was ended before, whether its token has expired or not', async () => {
+    const { id, live } = await device(1);
+    await live.expect(204, 'POST', '/api/portal/logout');
+    expect(await code(live, '/api/sync/bulk', bulk(id)), 'while it takes part').to.deep.equal(REFUSED);
+    await withdraw(id);
+    for (const path of ['/api/sync/bulk', '/api/sync/check-conflicts'])
+      expect(await code(live, path, bulk(id)), path).to.deep.equal(REFUSED);
+  });
+
+  describe('of a caregiver', () => {
+    const at = () => `/api/studies/${site.study.id}/caregivers`;
+    /** Who cares for these, by a token of now and by one that expired so many days ago. */
+    async function carer(people: { id: string }[], days = 1) {
+      const { id } = await site.http.expect<{ id: string }>(201, 'POST', at(), { name: 'Ada' });
+      for (const person of people)
+        await site.http.expect(200, 'PUT', `${at()}/${id}/participants/${person.id}`, { relationship: 'mother' });
+      const live = await enterAsCaregiver(site.http, site.study.id, id);
+      const claims = jwt.decode(live.token!) as jwt.JwtPayload;
+      const { iat: _iat, ...kept } = { ...claims, exp: Math.floor((Date.now() - days * DAY_MS) / 1000) - 60 };
+      return { id, live, expired: new Http(api.url, jwt.sign(kept, secret, { noTimestamp: true })) };
+    }
+    const about = (id: string) => ({ headers: { 'X-Participant-ID': id } });
+    const outcomes = async (by: Http, body: object, options = {}) =>
+      (await by.expect<BulkView>(200, 'POST', '/api/sync/bulk', body, options)).results.map(({ status }) => status);
+
+    it('delivers what was recorded before the only one whom it cares for withdrew, and does nothing else', async () => {
+      const child = await site.newParticipant();
+      const { live, expired } = await carer([child], 20);
+      expect(await code(expired, '/api/sync/bulk', bulk(child.id)), 'while it takes part').to.deep.equal(REFUSED);
+      await withdraw(child.id);
+      const recorded = bulk(child.id);
+      expect(await outcomes(live, recorded)).to.deep.equal(['created', 'created']);
+      expect(await outcomes(expired, recorded, about(child.id))).to.deep.equal(['duplicate', 'duplicate']);
+      const later = { ...site.item('later', { participantId: child.id }), startedAt: new Date().toISOString() };
+      const { results } = await live.expect<BulkView>(200, 'POST', '/api/sync/bulk', {
+        sessions: [{ ...later, status: 'active', completedAt: null }],
+      });
+      expect(results[0]!.code).to.equal('PARTICIPANT_WITHDRAWN');
+      expect((await live.get('/api/portal/visits')).status).to.equal(401);
+      expect((await live.post('/api/session/start', { participant_id: child.id })).status).to.equal(401);
+    });
+
+    it('of several names the one who withdrew; what ended its login or its care ends this, too', async () => {
+      const [child, twin, stranger] = [
+        await site.newParticipant(),
+        await site.newParticipant(),
+        await site.newParticipant(),
+      ];
+      const [one, out, left] = [await carer([child, twin]), await carer([child]), await carer([child])];
+      for (const { id } of [child, stranger]) await withdraw(id);
+      expect(await outcomes(one.live, bulk(child.id), about(child.id))).to.deep.equal(['created', 'created']);
+      for (const { id } of [stranger, child]) {
+        const answer = await one.live.post('/api/sync/bulk', bulk(id), id === child.id ? {} : about(id));
+        // Without a name the one who takes part is meant: another's session is of nobody.
+        expect([answer.status, answer.body.rejected]).to.deep.equal(id === child.id ? [200, 2] : [404, undefined]);
+      }
+      await out.live.expect(204, 'POST', '/api/portal/logout');
+      await site.http.expect(204, 'DELETE', `${at()}/${left.id}/participants/${child.id}`);
+      for (const by of [out.live, out.expired, left.live, left.expired])
+        expect(await code(by, '/api/sync/bulk', bulk(child.id))).to.deep.equal(REFUSED);
+    });
+
+    it('is refused 30 days after the withdrawal', async () => {
+      const child = await site.newParticipant();
+      const { live } = await carer([child]);
+      await withdraw(child.id, { withdrawn_at: new Date(Date.now() - 31 * DAY_MS).toISOString() });
+      expect(await code(live, '/api/sync/bulk', bulk(child.id))).to.deep.equal([403, 'PARTICIPANT_WITHDRAWN']);
+    });
   });
 });

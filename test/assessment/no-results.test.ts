@@ -29,8 +29,34 @@ describe('Results that were not measured, and submissions of nothing', () => {
     expect([task!.summary, task!.summary_source, task!.trial_count]).to.deep.equal([{}, 'computed', 20]);
   });
 
+  it('null for the summary of a task means that the client has none: its trials are taken, on line as off line', async () => {
+    const id = await site.session();
+    const raw = trials('stroop', 20);
+    const sent = { task_summaries: { stroop: null, flanker: { accuracy: 1 } }, raw_trials: raw };
+    const first = await site.submit(id, sent);
+    expect([first.status, first.body.status, first.body.trials], first.text).to.deep.equal([200, 'accepted', 20]);
+    const { tasks } = await site.see(id);
+    const found = (tasks as Loose[]).map(({ task, summary, summary_source }) => [task, summary, summary_source]);
+    expect(found).to.deep.equal([
+      ['flanker', { accuracy: 1 }, 'client'],
+      ['stroop', {}, 'computed'],
+    ]);
+    expect((await site.submit(id, sent)).body.status).to.equal('duplicate');
+    const without = { task_summaries: { flanker: { accuracy: 1 } }, raw_trials: raw };
+    expect((await site.submit(id, without)).body.status, 'the same without it').to.equal('duplicate');
+    for (const [summary, path] of [
+      [7, 'task_summaries.flanker'],
+      [[], 'task_summaries.flanker'],
+      [{ accuracy: 'high' }, 'task_summaries.flanker.accuracy'],
+    ] as const) {
+      const refused = await site.submit(id, { task_summaries: { stroop: null, flanker: summary }, raw_trials: raw });
+      expect([refused.status, refused.body.errors[0]!.path], refused.text).to.deep.equal([422, path]);
+    }
+  });
+
   for (const [title, body] of [
     ['nothing at all', { task_summaries: {} }],
+    ['a task whose summary is null', { task_summaries: { stroop: null } }],
     ['a task without metrics and trials', { task_summaries: { stroop: {} } }],
     ['several of them', { task_summaries: { stroop: {}, flanker: {} }, raw_trials: [] }],
   ] as const) {

@@ -59,4 +59,25 @@ describe('The commands of docs/temporal.md', function () {
       approver_user_id: approver.userId,
     });
   });
+
+  it('say in a sentence why there is no authorization, and send nothing then', async () => {
+    const text = readFileSync(join(root, 'docs', 'temporal.md'), 'utf8');
+    const [, commands] = /```sh\n(# 1\. As the approver[^]*?)```/.exec(text)!;
+    const study = await stage.study(POLICY);
+    const env = { STUDY: study.id, REQUEST: study.id, PARTICIPANT: study.id, APPROVER: study.id, ADDRESS: 'nowhere' };
+    for (const [api, said] of [
+      [stage.run.api, /^No authorization: \{.*"NOT_FOUND"/m],
+      // Nothing listens at the lowest port.
+      ['http://127.0.0.1:1', /^No authorization: nothing came\. Is the service running\?$/m],
+    ] as const) {
+      const script = `temporal() { echo sent; }\n${commands}\ntrue`;
+      const { stdout, stderr } = await run('bash', ['-c', script], {
+        env: { ...process.env, ...env, API: api, TOKEN: stage.admin.token! },
+      });
+      expect(stderr)
+        .to.match(said)
+        .and.not.match(/^\s+at |node:internal|SyntaxError/m);
+      expect(stdout).to.equal('');
+    }
+  });
 });

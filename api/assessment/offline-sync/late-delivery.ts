@@ -27,7 +27,7 @@ export async function acceptsLateDelivery(
   if (!late || participantId === null) return items;
   const end = await withdrawalOf(tx, participantId);
   if (end === null || nowMs() > end + DELIVERY_DAYS * 86_400_000) throw participantWithdrawn();
-  if (expiredLogin !== undefined && !(await isStandingLogin(tx, participantId, expiredLogin)))
+  if (expiredLogin !== undefined && !(await isStandingLogin(tx, expiredLogin.whose, expiredLogin.id)))
     throw problem('INVALID_TOKEN');
   return items.filter((item) => {
     if (timesIn(item).every((instant) => instant - aheadMs <= end)) return true;

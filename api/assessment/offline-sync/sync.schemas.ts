@@ -131,6 +131,7 @@ export const Conflict = record('SyncConflict', {
   id: Uuid,
   study_id: Uuid,
   participant_id: Uuid,
+  participant_code: Type.String(),
   kind: oneOf('session', 'response'),
   conflict_type: ConflictType,
   resolution: Resolution,

@@ -1,3 +1,4 @@
+import type { Whose } from '../../../db/portal/portal-logins.queries.js';
 import { staff, staffOrParticipant } from '../../http/access.js';
 import type { Actor, ParticipantCaller } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
@@ -17,8 +18,8 @@ export interface SessionCaller {
   participantId: string | null;
   /** The participant has withdrawn: earlier recordings are accepted for a while. */
   withdrawn: boolean;
-  /** The login of its token, which has expired: only of a withdrawn participant. */
-  expiredLogin?: string | undefined;
+  /** The login of its token, which has expired, and whose it is: only for a withdrawn participant. */
+  expiredLogin?: { id: string; whose: Whose } | undefined;
 }
 export const callerOf = (actor: Actor | ParticipantCaller): SessionCaller =>
   actor.role === 'participant'
@@ -26,7 +27,13 @@ export const callerOf = (actor: Actor | ParticipantCaller): SessionCaller =>
         userId: null,
         participantId: actor.id,
         withdrawn: actor.status === 'withdrawn',
-        expiredLogin: actor.expiredLogin,
+        expiredLogin:
+          actor.expiredLogin === undefined
+            ? undefined
+            : {
+                id: actor.expiredLogin,
+                whose: actor.caregiver ? { caregiver_id: actor.caregiver.id } : { participant_id: actor.id },
+              },
       }
     : { userId: actor.id, participantId: null, withdrawn: false };
 

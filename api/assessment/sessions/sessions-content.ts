@@ -28,7 +28,8 @@ export interface SubmittedTrial {
 export interface RawTrial extends SubmittedTrial {
   task: string;
 }
-export type SubmittedSummaries = Record<string, SentSummary>;
+/** By task; null: the client has no summary of it. */
+export type SubmittedSummaries = Record<string, SentSummary | null>;
 /** As sent: null means that the metric was not measured. */
 export type SentSummary = Record<string, number | null>;
 function measured(summary: SentSummary): Record<string, number> {
@@ -63,7 +64,7 @@ export interface Content {
  */
 export function* readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): YieldingWork<Content> {
   const tasks = new Map(
-    Object.entries(summaries).map(([task, summary]) => [task, new TaskReader(task, measured(summary))]),
+    Object.entries(summaries).map(([task, summary]) => [task, new TaskReader(task, measured(summary ?? {}))]),
   );
   const whole = new ListHash('{"raw_trials":[');
   let letters = 0;

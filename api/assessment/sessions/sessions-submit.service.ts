@@ -140,7 +140,7 @@ function inModule(contents: readonly TaskContent[], module_id: string, modules: 
  * EMPTY
  */
 function refuseEmpty(summaries: SubmittedSummaries, trials: readonly RawTrial[]): void {
-  if (trials.length > 0 || Object.values(summaries).some((summary) => Object.keys(summary).length > 0)) return;
+  if (trials.length > 0 || Object.values(summaries).some((summary) => Object.keys(summary ?? {}).length > 0)) return;
   const message = 'task_summaries has no metric, and raw_trials has no trial';
   throw problem('EMPTY', { detail: message, errors: [{ path: 'task_summaries', code: 'EMPTY', message }] });
 }

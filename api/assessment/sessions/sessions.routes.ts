@@ -157,6 +157,7 @@ export const sessionRoutes = [
       source: Type.Optional(oneOf('online', 'offline')),
       sync_status: Type.Optional(oneOf('pending', 'synced', 'failed')),
       battery_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+      participant_code: Type.Optional(SoughtCode),
       site_code: Type.Optional(SoughtCode),
       from: Type.Optional(IsoDate),
       to: Type.Optional(IsoDate),
@@ -166,6 +167,7 @@ export const sessionRoutes = [
       const { items, total } = await listSessions(tx, {
         studyId,
         participantId: query.participant_id,
+        participantCode: query.participant_code,
         visitId: query.visit_id,
         status: query.status,
         source: query.source,

@@ -40,6 +40,8 @@ const session = {
   study_id: Uuid,
   site_id: nullable(Uuid),
   participant_id: Uuid,
+  participant_code: Type.String(),
+  site_code: nullable(Type.String()),
   visit_id: nullable(Uuid),
   battery_id: nullable(Type.Integer()),
   battery_version: nullable(Type.Integer()),
@@ -115,12 +117,12 @@ export const Started = record('SessionStarted', {
 
 const TaskKey = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
 /** null: not measured, the same as absent. */
-const Metrics = Type.Unsafe<Record<string, number | null>>({
-  type: 'object',
+const metrics = {
   maxProperties: 200,
   propertyNames: { minLength: 1, maxLength: 100 },
   additionalProperties: { type: ['number', 'null'], description: 'null: not measured' },
-});
+};
+const Metrics = Type.Unsafe<Record<string, number | null>>({ type: 'object', ...metrics });
 export const RawTrial = input('RawTrial', {
   task: TaskKey,
   trial_index: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
@@ -152,11 +154,15 @@ export const RawTrial = input('RawTrial', {
 });
 export const TaskSummaries = named(
   'TaskSummaries',
-  Type.Unsafe<Record<string, Record<string, number | null>>>({
+  Type.Unsafe<Record<string, Record<string, number | null> | null>>({
     type: 'object',
     maxProperties: 200,
     propertyNames: TaskKey,
-    additionalProperties: Metrics,
+    additionalProperties: {
+      type: ['object', 'null'],
+      ...metrics,
+      description: 'null: the client has no summary of the task',
+    },
   }),
 );
 export const TaskSummary = Metrics;

@@ -40,7 +40,7 @@ export function authorize(
     const caller = route.access.token ? callerOf(ctx, route.access) : undefined;
     const { row, given, commit, rollback } = await open(database, caller, transaction, ctx, route);
     try {
-      if (caller) state.actor = caller.admit(row);
+      if (caller) state.actor = await caller.admit(row, given.tx);
       if (given.tx) {
         if (caller?.enter) await caller.enter(state.actor!, given.tx, given.audit);
         if (transaction === 'snapshot' || (transaction === 'change' && state.upload)) await withFileLimits(given.tx);

@@ -82,9 +82,10 @@ export function loginIn(headers: IncomingHttpHeaders, settings: Settings): strin
  * for a withdrawn participant alone, and for no more than its route allows.
  */
 export type PortalPrincipal = (
-  { kind: 'participant'; id: string; expired?: boolean } | { kind: 'caregiver'; id: string; epoch: number }
+  { kind: 'participant'; id: string } | { kind: 'caregiver'; id: string; epoch: number }
 ) & {
   login?: string | undefined;
+  expired?: boolean;
 };
 export interface PortalSession {
   token: string;
@@ -127,7 +128,7 @@ const LATE_SECONDS = 60 * 86_400;
 
 /**
  * The holder of the request's portal token: the bearer, else the cookie.
- * @param late reads a participant's expired bearer too
+ * @param late reads an expired bearer too
  * @throws 401 UNAUTHENTICATED or INVALID_TOKEN; 403 CSRF_REFUSED for a change by cookie that may come from another site
  */
 export function portalPrincipal(ctx: Context, settings: Settings, late = false): PortalPrincipal {
@@ -135,8 +136,7 @@ export function portalPrincipal(ctx: Context, settings: Settings, late = false):
     const bearer = verifyToken(settings, 'portal', bearerToken(ctx.get('authorization')), late ? LATE_SECONDS : 0);
     const holder = holderOf(bearer);
     if (bearer.exp * 1000 > nowMs()) return holder;
-    if (holder.kind !== 'participant' || !holder.login)
-      throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
+    if (!holder.login) throw problem('INVALID_TOKEN', { headers: challenge('invalid_token') });
     return { ...holder, expired: true };
   }
   const claims = verifyToken(settings, 'portal', unsealed(settings, ctx.cookies.get(PORTAL_COOKIE)!));
