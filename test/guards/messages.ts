@@ -228,6 +228,14 @@ export const messageGuards: readonly Guard[] = [
     title: 'nor is it recorded as a trigger',
   },
   {
+    refuses: 'a change of a study that the service has not made',
+    file: 'activities/anchor/reanchor.ts',
+    text: 'return ownOnly ? undefined : change;',
+    without: 'return ownOnly ? { ...change, actor_user_id: null } : change;',
+    test: 'test/security/sealed-messages.test.ts',
+    title: 'a change of a study that the service has not made plans nobody anew',
+  },
+  {
     refuses: 'workflows that are started without the ids that they need',
     file: 'workflows/util/checked-start.ts',
     text: 'if (wrong.length > 0)',
