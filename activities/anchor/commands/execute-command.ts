@@ -20,19 +20,22 @@ import { UUID } from '../../../db/client/uuid.js';
 /**
  * Computes one command without writing: locks its request, checks the sender's permission, then lets the handler of its
  * kind decide.
- * @param provenance of the message: its route
+ * @param provenance of the message: its authorization, and its route
  * @param usuallyAskAgain whether decisions need a new proof of identity if the study does not say
  */
 export async function executeCommand(
   tx: Tx,
   snapshot: AnchorSnapshot,
   { command, sender, scheduleInputs }: CommandReads,
-  { provenance: { via }, usuallyAskAgain }: Proved,
+  { provenance: { authorization_id: authorizationId, via }, usuallyAskAgain }: Proved,
 ): Promise<CommandOutcome> {
   const refusal = refusalByState(snapshot, command);
   if (refusal) return refusal;
   const request = await lockedRequest(tx, snapshot, command);
-  const authorized = await authorizeSender(tx, snapshot, command, sender, request, usuallyAskAgain);
+  const authorized = await authorizeSender(tx, snapshot, command, sender, request, {
+    authorizationId,
+    usuallyAskAgain,
+  });
   if ('rejection' in authorized) return authorized.rejection;
   return decide(
     {
