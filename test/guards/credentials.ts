@@ -178,4 +178,20 @@ export const credentialGuards: readonly Guard[] = [
     test: 'test/console/waivers.test.ts',
     title: 'recording the eligibility approves nothing',
   },
+  {
+    refuses: 'a portal link to an address that is corrected as it is made',
+    file: 'db/portal/portal.queries.ts',
+    text: `if (present?.address !== link.to) return 'moved';`,
+    without: '',
+    test: 'test/api/portal-links.test.ts',
+    title: 'that is written while the address is corrected goes to no former one',
+  },
+  {
+    refuses: 'more than three portal links to who is asked for by many at once',
+    file: 'db/identity/link-requests.queries.ts',
+    text: 'await lockByName(tx, `links to ',
+    without: 'await lockByName(tx, `links to ${Math.random()} ',
+    test: 'test/api/portal-logins.test.ts',
+    title: 'is sent three times to who is asked for by many at once',
+  },
 ];
