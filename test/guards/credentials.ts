@@ -179,6 +179,14 @@ export const credentialGuards: readonly Guard[] = [
     title: 'recording the eligibility approves nothing',
   },
   {
+    refuses: 'a token of /api/v1 by a login that ends meanwhile',
+    file: 'api/v1/v1-tokens.service.ts',
+    text: 'await requireStandingLogin(tx, actor);',
+    without: '',
+    test: 'test/security/accounts.test.ts',
+    title: 'no token is minted by a login that ends with a new password at that moment',
+  },
+  {
     refuses: 'a portal link to an address that is corrected as it is made',
     file: 'db/portal/portal.queries.ts',
     text: `if (present?.address !== link.to) return 'moved';`,
