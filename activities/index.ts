@@ -45,7 +45,7 @@ export const createAnchorActivities = ({
     ({ id }) => id,
     applyAnchorCommand(database, { unsigned, payloads, signaturesAskAgain, labels }),
   ),
-  reanchorBatch: reanchorBatch(database, heartbeat, unsigned),
+  reanchorBatch: reanchorBatch(database, heartbeat, unsigned === 'refuse' || payloads === 'sealed'),
   countParticipants: (studyId: string): Promise<number> =>
     readInScope(database, studyId, (tx) => countEnrolled(tx, studyId)),
 });

@@ -81,7 +81,9 @@ async function applyInTransaction(
 
   const sender = await authenticate(work, snapshot, reads, options);
   const outcome =
-    'refusal' in sender ? sender.refusal : await executeCommand(tx, snapshot, reads, options.signaturesAskAgain);
+    'refusal' in sender
+      ? sender.refusal
+      : await executeCommand(tx, snapshot, reads, { ...sender, usuallyAskAgain: options.signaturesAskAgain });
   await writeOutcome(work, snapshot, command, outcome);
 
   const { final: _final, ...told } = outcome.result;

@@ -24,6 +24,7 @@ export interface Authorized {
  * Checks that the policy allows the sender's command. Commands without a person need no permission.
  * @param user the sender's role in the participant's study and site ; null: none
  * @param request the override request that a decision is about, locked
+ * @param authorizationId of the message, if it is proved by one
  * @param usuallyAskAgain whether decisions need a new proof of identity if the study does not say
  */
 export async function authorizeSender(
@@ -32,7 +33,7 @@ export async function authorizeSender(
   command: AnchorCommand,
   user: UserPermissions | null,
   request: LockedOverrideRequest | undefined,
-  usuallyAskAgain: boolean,
+  { authorizationId, usuallyAskAgain }: { authorizationId: string | undefined; usuallyAskAgain: boolean },
 ): Promise<Authorized | { rejection: CommandOutcome }> {
   switch (command.kind) {
     case 'set': {
@@ -53,7 +54,14 @@ export async function authorizeSender(
     case 'override_back':
       return mayOverride(user, policy) ? {} : mayNot('override');
     case 'decide_override':
-      return authorizeDecision(tx, { row, policy }, command.message, user, request, usuallyAskAgain);
+      return authorizeDecision(
+        tx,
+        { row, policy },
+        { message: command.message, signature: request && signatureFor(request, command.message, authorizationId) },
+        user,
+        request,
+        usuallyAskAgain,
+      );
     default:
       return {};
   }
@@ -67,7 +75,7 @@ const mayNot = (what: 'set' | 'override') =>
 async function authorizeDecision(
   tx: Tx,
   { row, policy }: Pick<AnchorSnapshot, 'row' | 'policy'>,
-  message: OverrideDecision,
+  { message, signature }: { message: OverrideDecision; signature: Signature | undefined },
   user: UserPermissions | null,
   request: LockedOverrideRequest | undefined,
   usuallyAskAgain: boolean,
@@ -81,7 +89,6 @@ async function authorizeDecision(
     return rejection(403, 'SELF_APPROVAL', 'who asked for an override does not decide it');
   if (!mayApprove(user, policy))
     return rejection(403, 'FORBIDDEN', 'the policy does not let this user decide overrides');
-  const signature = signatureFor(request, message);
   if (
     (!signature || signature.proved_by === 'session') &&
     (await signaturesAskAgain(tx, row.study_id, usuallyAskAgain))
@@ -111,12 +118,16 @@ const mayApprove = (user: UserPermissions | null, policy: Policy): boolean =>
 /** A signature is too old for a decision whose message was in transit for longer. */
 const SIGNATURE_HOURS = 24;
 
-/** The approver's signature of this very decision. */
+/**
+ * The approver's signature of this very decision: the one for this message, by its authorization, so that two decisions
+ * at once do not take each other's; else one that any message of the approver may carry out.
+ */
 function signatureFor(
   { offered_signatures: offered }: LockedOverrideRequest,
   { approver_user_id: userId, decision }: OverrideDecision,
+  authorizationId: string | undefined,
 ): Signature | undefined {
-  const signed = offered[userId];
+  const signed = (authorizationId === undefined ? undefined : offered[authorizationId]) ?? offered[userId];
   if (signed?.decision !== decision || Date.parse(signed.signed_at) < nowMs() - SIGNATURE_HOURS * 3_600_000)
     return undefined;
   const { meaning, name, signed_at, proved_by } = signed;

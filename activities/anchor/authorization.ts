@@ -80,7 +80,7 @@ const isSame = (a: Person, b: Person): boolean =>
     ? 'user_id' in b && a.user_id === b.user_id
     : 'participant' in b && (a.caregiver_id ?? null) === (b.caregiver_id ?? null);
 
-/** An update's id has the participant's id before the caller's; a signal's belongs to the run. */
+/** An update's id has the participant's id before the caller's, who chooses it; a signal's belongs to the run. */
 function wayOf({ id, kind, participant_id }: AnchorCommand): Via {
   if (OWN.includes(kind)) return 'workflow';
   if (!id.startsWith(`${participant_id}/`)) return 'signal';

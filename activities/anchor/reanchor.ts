@@ -13,7 +13,6 @@ import type { ScheduleDate } from '../../workflows/domain/anchor/reanchoring.js'
 import { waitingConditions } from '../../workflows/domain/anchor/waiting.js';
 import { sameJson } from '../../workflows/domain/util/same.js';
 import type { AnchorOutcome, WaitingState } from '../../workflows/contract.js';
-import type { UnsignedMessages } from './authorization.js';
 import { noTrace } from './commands/outcome.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { loadSnapshots } from './snapshot.js';
@@ -63,11 +62,13 @@ const FIRST_CHUNK_SIZE = 25;
  * Applies a study's change to one batch of participants, in chunks: each is a transaction, with the same pure decision
  * and the same compare-and-set write as for one participant, in sets. Reprocessing a batch, or a part of it, is
  * idempotent: a participant in the state of the facts has nothing to write.
+ * @param ownOnly a change that the service has not made is not applied
  */
 export const reanchorBatch =
-  (database: Database, heartbeat: () => void, unsigned: UnsignedMessages = 'accept') =>
+  (database: Database, heartbeat: () => void, ownOnly = false) =>
   async ({ change: requested, after, size, change_id }: Batch): Promise<BatchReport> => {
-    const change = await provenChange(database, requested, change_id, unsigned);
+    const change = await provenChange(database, requested, change_id, ownOnly);
+    if (!change) return { last: null, seen: 0, moved: 0, schedules: 0 };
     const ids = await readInScope(database, change.study_id, (tx) => enrolledAfter(tx, change.study_id, after, size));
     if (ids.length === 0) {
       if (change_id !== undefined)
@@ -95,19 +96,23 @@ export const reanchorBatch =
 /** `begun_at`: when it was made, ISO 8601; runs of earlier releases lack it. */
 type ProvenChange = ReanchoringChange & { begun_at?: string };
 
-/** The author and time of the change come from the database, not from the workflow's input. */
+/**
+ * Kind, author and time of the change come from the database, not from the workflow's input. Undefined: it is none of
+ * the service's, or is complete; whoever reaches Temporal could have visits planned anew that an override had left
+ * alone.
+ */
 async function provenChange(
   database: Database,
   change: ReanchoringChange,
   changeId: string | undefined,
-  unsigned: UnsignedMessages,
-): Promise<ProvenChange> {
+  ownOnly: boolean,
+): Promise<ProvenChange | undefined> {
   const noted =
     changeId === undefined
       ? undefined
       : await readInScope(database, change.study_id, (tx) => notedChange(tx, change.study_id, changeId));
   if (noted !== undefined) return { ...change, ...noted };
-  return unsigned === 'accept' ? change : { ...change, actor_user_id: null };
+  return ownOnly ? undefined : change;
 }
 
 const reanchorPiece = async (

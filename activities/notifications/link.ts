@@ -14,12 +14,14 @@ export interface LinkSettings {
 /**
  * The texts of a portal link, created for one sending of its message: only they contain the token, the database stores
  * its hash.
+ * @param to the address that the message goes to
  * @returns undefined when the link was opened already
- * @throws Error in one sentence when SESSION_SECRET is not set
+ * @throws Error in one sentence when SESSION_SECRET is not set; ADDRESS_CHANGED when it was corrected meanwhile: the
+ *   message is written again
  */
 export async function writeLink(
   database: Database,
-  notificationId: string,
+  { notificationId, to }: { notificationId: string; to: string },
   { secret, minutes, publicUrl }: LinkSettings,
 ): Promise<{ link: string; minutes: string; new_link_url: string } | undefined> {
   if (!secret)
@@ -28,10 +30,14 @@ export async function writeLink(
     });
   const token = randomBytes(32).toString('base64url');
   const kept = await withStudyScope(database, '*', ({ tx }) =>
-    keepLink(tx, { notificationId, hash: linkHash(secret, token), minutes }),
+    keepLink(tx, { notificationId, hash: linkHash(secret, token), minutes, to }),
   );
+  if (kept === 'moved')
+    throw Object.assign(new Error('The address was corrected while the message was written.'), {
+      code: 'ADDRESS_CHANGED',
+    });
   const page = `${publicUrl.replace(/\/+$/, '')}/portal`;
-  return kept
+  return kept === 'kept'
     ? {
         link: `${page}?token=${token}`,
         new_link_url: page,

@@ -80,14 +80,18 @@ async function sendOnce(deps: SendDeps, row: NotificationToSend): Promise<Stoppe
   if (!provider) throw new RefusedMessage(unconfiguredReasons[row.channel]);
   const to = row.draft?.to ?? (row.channel === 'sms' ? row.phone : row.email);
   if (!to) throw new RefusedMessage('the recipient has no address');
-  const written = await write(deps, row);
+  const written = await write(deps, row, to);
   if ('stopped' in written) return written;
   await provider.send({ id: row.id, to, ...written });
   return undefined;
 }
 
-/** The text of a message, created for this sending. */
-async function write({ database, links, pages }: SendDeps, row: NotificationToSend): Promise<MessageContent | Stopped> {
+/** The text of a message, created for this sending to an address. */
+async function write(
+  { database, links, pages }: SendDeps,
+  row: NotificationToSend,
+  to: string,
+): Promise<MessageContent | Stopped> {
   if (row.draft) return { subject: row.draft.subject, text: row.draft.body };
   if (row.kind === 'daily_summary') {
     // It would have the visits of today, as the summary of today has: after an outage of the mail server one is enough.
@@ -115,7 +119,7 @@ async function write({ database, links, pages }: SendDeps, row: NotificationToSe
   if (row.kind === 'magic_link' && row.participant_code === null)
     return { stopped: 'cancelled', reason: 'no active participants are assigned to this caregiver' };
   if (row.kind === 'magic_link') {
-    const link = await writeLink(database, row.id, links);
+    const link = await writeLink(database, { notificationId: row.id, to }, links);
     return link ? linkMessage(row, link) : { stopped: 'sent', reason: null };
   }
   if (row.kind === 'sync_failed') return syncFailed(row, pages);

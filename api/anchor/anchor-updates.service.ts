@@ -54,6 +54,8 @@ interface Addressed {
   studyId: string;
   participantId: string;
   evenWithdrawn?: boolean;
+  /** The id of the message's authorization; undefined: any. */
+  authorizationId?: string;
 }
 
 export type AnchorUpdate = Parameters<AnchorClient['update']>[0];
@@ -120,6 +122,7 @@ async function send(
       KINDS[definition.name]!,
       message,
       'rest',
+      target.authorizationId,
     );
     const sent = {
       ...(participant.kept ? { ...travels, details_id: details.id } : message),

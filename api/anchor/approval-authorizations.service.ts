@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { offerSignature, requestOfStudy } from '../../db/anchor/override-requests.queries.js';
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
@@ -61,14 +62,13 @@ async function authorizeDecision(
     { settings: services.settings, proof, meaning },
     decision === 'approve' ? 'approval' : 'rejection',
   );
-  await offerSignature(tx, { requestId, userId: actor.id }, { ...signature, decision });
+  const jti = randomUUID();
+  await offerSignature(tx, { requestId, names: [actor.id, jti] }, { ...signature, decision });
   const message = { request_id: requestId, decision, reason: reason ?? null, preview_hash: preview_hash ?? null };
-  const given = await services.signing.givenOut(
-    { participant_id, study_id: studyId },
-    'decide_override',
-    message,
-    actor.id,
-  );
+  const given = await services.signing.givenOut({ participant_id, study_id: studyId }, 'decide_override', message, {
+    userId: actor.id,
+    jti,
+  });
   audit.record({
     ...auditActor(actor, context),
     study_id: studyId,

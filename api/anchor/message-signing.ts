@@ -1,4 +1,4 @@
-import { hkdfSync, randomUUID } from 'node:crypto';
+import { createHash, hkdfSync, randomUUID } from 'node:crypto';
 import { nowMs } from '../../db/client/clock.js';
 import { AuthorizationSigner, digestOf } from '../../db/anchor/message-authorization.js';
 import { registerMessageKey } from '../../db/anchor/message-keys.queries.js';
@@ -36,32 +36,37 @@ export class MessageSigning {
     this.signer = new AuthorizationSigner(signingSecret(settings));
   }
 
-  /** Adds an authorization to a message of this API; a message without a person stays as it is. */
+  /**
+   * Adds an authorization to a message of this API; a message without a person stays as it is.
+   * @param jti the authorization's id
+   */
   async signed<M extends object>(
     target: Addressed,
     kind: MessageKind,
     message: M,
     via: 'rest' | 'page',
+    jti: string = randomUUID(),
   ): Promise<M & { authorization?: string }> {
     const person = personOf(kind, message);
     if (person === null) return message;
     await this.registered();
     const digest = digestOf(contentOf(kind, message));
-    const authorization = await this.signer.sign(
-      { ...target, kind, digest, person, via, jti: randomUUID() },
-      nowMs(),
-      OWN_SECONDS,
-    );
+    const authorization = await this.signer.sign({ ...target, kind, digest, person, via, jti }, nowMs(), OWN_SECONDS);
     return { ...message, authorization };
   }
 
-  /** An authorization for a user to send this message by any Temporal client. */
-  async givenOut(target: Addressed, kind: MessageKind, message: object, userId: string): Promise<GivenOut> {
+  /** An authorization, with this id, for a user to send this message by any Temporal client. */
+  async givenOut(
+    target: Addressed,
+    kind: MessageKind,
+    message: object,
+    { userId, jti }: { userId: string; jti: string },
+  ): Promise<GivenOut> {
     await this.registered();
     const digest = digestOf(contentOf(kind, message));
     const now = nowMs();
     const authorization = await this.signer.sign(
-      { ...target, kind, digest, person: { user_id: userId }, via: null, jti: randomUUID() },
+      { ...target, kind, digest, person: { user_id: userId }, via: null, jti },
       now,
       GIVEN_OUT_SECONDS,
     );
@@ -83,6 +88,14 @@ export class MessageSigning {
     this.registration = registration;
     return registration.done;
   }
+}
+
+/** The id of the authorization of a request's message: a repeated request has the same one (RFC 9562, version 8). */
+export function authorizationIdOf(requestKey: string): string {
+  const bytes = createHash('sha256').update(`authorization ${requestKey}`).digest().subarray(0, 16);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 /** MESSAGE_SIGNING_KEY, or a secret derived from the one that signs access tokens. */

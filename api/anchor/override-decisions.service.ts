@@ -7,6 +7,7 @@ import type { ReauthenticationProof } from '../identity/reauthentication.service
 import { revokeDecisionSignature, signDecision } from '../participants/signatures.service.js';
 import type { Dependencies } from '../dependencies.js';
 import { commandSender, updateAnchor } from './anchor-updates.service.js';
+import { authorizationIdOf } from './message-signing.js';
 import { recordingRefusals } from './refused-decisions.js';
 
 export interface DecisionOnOverride {
@@ -43,13 +44,14 @@ export async function decideOnOverride(
     ip_address: sender.ip_address ?? null,
     user_agent: sender.user_agent ?? null,
   };
-  const deciding = { services, actor, studyId, requestId };
+  const authorizationId = authorizationIdOf(requestKey);
+  const deciding = { services, actor, studyId, requestId, authorizationId };
   await recordingRefusals({ studyId, requestId, userId: actor.id }, () =>
     signDecision(deciding, decision, { proof, meaning }),
   );
   return updateAnchor(
     services,
-    { studyId, participantId, updateId: requestKey, evenWithdrawn: true },
+    { studyId, participantId, updateId: requestKey, authorizationId, evenWithdrawn: true },
     decideOverride,
     message,
   ).catch(async (fault: unknown) => {

@@ -99,6 +99,9 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
       const stored = await findConfig(tx, saving.studyId, 'for no key update');
       saving.assertIfMatch(stored && configVersion(stored));
       const origins = changedOrigin(stored?.api_url, change);
+      // A full import, or another setting then, may have brought an address that is not saved here.
+      if (stored && change.api_token !== undefined && change.api_url === undefined)
+        requireOutgoingUrl(saving.services.settings, stored.api_url, 'api_url');
       const whole = stored
         ? { ...change, ...(saving.replacesEvents && { event_battery_mapping: replacing(stored, change) }) }
         : { ...(await captureDefaults(tx, saving.studyId)), ...change };

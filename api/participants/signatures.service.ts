@@ -1,6 +1,6 @@
 import { nowIso } from '../../db/client/clock.js';
 import type { Signature } from '../../db/models/records.js';
-import { offerSignature, withdrawSignature } from '../../db/anchor/override-requests.queries.js';
+import { isSigned, offerSignature, withdrawSignature } from '../../db/anchor/override-requests.queries.js';
 import type { ApproverDecision } from '../../db/anchor/override-requests.queries.js';
 import { signaturesAskAgain } from '../../db/studies/studies.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
@@ -35,31 +35,39 @@ export async function signatureOf(
   return { meaning: meaning ?? usual, name: actor.name, signed_at: nowIso(), proved_by: proved ?? 'session' };
 }
 
-/** An approver's decision on one override request. */
+/** An approver's decision on one override request; the signature is good for the message with this authorization. */
 export interface SignedDecision {
   services: Dependencies;
   actor: Actor;
   studyId: string;
   requestId: string;
+  authorizationId: string;
 }
 
 /**
  * Signs a decision on an override. The signature is stored with the request until a message carries out the decision.
+ * A repeated request was proved before: its code is used up.
  * @throws 401 as `signatureOf`
  */
 export async function signDecision(
-  { services, actor, studyId, requestId }: SignedDecision,
+  { services, actor, studyId, requestId, authorizationId }: SignedDecision,
   decision: ApproverDecision,
   input: Omit<SignatureRequest, 'settings'>,
 ): Promise<void> {
   await withStudyScope(services.database, studyId, async ({ tx }) => {
+    if (await isSigned(tx, requestId, authorizationId)) return;
     const signing = { ...input, settings: services.settings };
     const usual = decision === 'approve' ? 'approval' : 'rejection';
     const signature = await signatureOf(tx, studyId, actor, signing, usual);
-    await offerSignature(tx, { requestId, userId: actor.id }, { ...signature, decision });
+    await offerSignature(tx, { requestId, names: [authorizationId] }, { ...signature, decision });
   });
 }
 
 /** Removes the signature of a refused decision. */
-export const revokeDecisionSignature = ({ services, actor, studyId, requestId }: SignedDecision): Promise<void> =>
-  withStudyScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, actor.id));
+export const revokeDecisionSignature = ({
+  services,
+  studyId,
+  requestId,
+  authorizationId,
+}: Omit<SignedDecision, 'actor'>): Promise<void> =>
+  withStudyScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, authorizationId));

@@ -2,7 +2,7 @@ import type { RequestScope } from '../http/state.js';
 import { randomUUID } from 'node:crypto';
 import { apiTokenById, countActiveTokens, insertApiToken, revokeApiToken } from '../../db/v1/api-tokens.queries.js';
 import type { ApiToken } from '../../db/v1/api-tokens.queries.js';
-import { missingIds } from '../../db/identity/users.queries.js';
+import { missingIds, userSecretForUpdate } from '../../db/identity/users.queries.js';
 import { rolesOfScope } from '../http/access.js';
 import type { Actor, TokenScope } from '../http/access.js';
 import { sha256, signToken } from '../http/security/tokens.js';
@@ -48,6 +48,7 @@ export async function mintToken(
         message: `${id} is no study that you may see`,
       })),
     });
+  await requireStandingLogin(tx, actor);
   await requireRecentProof(tx, settings, { actor, ...minting });
   if ((await countActiveTokens(tx, actor.id)) >= MAX_TOKENS)
     throw brokenRule('name', 'TOO_MANY', `is one too many: you have ${MAX_TOKENS} tokens that work, end one of them`);
@@ -73,6 +74,17 @@ export async function mintToken(
   });
   await notifyUser(tx, actor.id, 'api_token_created', context, { token_name: input.name });
   return { ...stored, token };
+}
+
+/**
+ * Locks the user: an end of all logins, which ends tokens too, comes before this transaction, and then nothing is made,
+ * or after it.
+ * @throws 401
+ */
+async function requireStandingLogin(tx: Tx, actor: Actor): Promise<void> {
+  const user = await userSecretForUpdate(tx, actor.id);
+  if (user?.status !== 'active' || user.session_epoch !== actor.session_epoch)
+    throw problem('INVALID_TOKEN', { detail: 'The login of this access token was ended.' });
 }
 
 /** One of the caller's own tokens, or, for an admin, anyone's. @throws 404 */

@@ -167,28 +167,40 @@ export async function listRequests(tx: Tx, filter: RequestFilter): Promise<{ ite
 
 export type ApproverDecision = 'approve' | 'deny';
 
-/** Stores what an approver signed, for the message that carries out the decision. */
+/**
+ * Stores what an approver signed, for the message that carries out the decision.
+ * @param offer `names`: the authorization of that message; and the approver, if any message of theirs may carry it out
+ */
 export async function offerSignature(
   tx: Tx,
-  approver: { requestId: string; userId: string },
+  offer: { requestId: string; names: readonly string[] },
   signature: Signature & { decision: ApproverDecision },
 ): Promise<void> {
   await OverrideRequest.query(tx)
-    .findById(approver.requestId)
+    .findById(offer.requestId)
     .where({ status: 'pending' })
     .patch({
-      offered_signatures: raw('offered_signatures || jsonb_build_object(?::text, ?::jsonb)', [
-        approver.userId,
-        JSON.stringify(signature),
+      offered_signatures: raw('offered_signatures || ?::jsonb', [
+        JSON.stringify(Object.fromEntries(offer.names.map((name) => [name, signature]))),
       ]),
     });
 }
 
-/** Removes the signature of a refused decision. */
-export async function withdrawSignature(tx: Tx, requestId: string, userId: string): Promise<void> {
+/** Removes the signature of a refused decision; those of the approver's other decisions stay. */
+export async function withdrawSignature(tx: Tx, requestId: string, authorizationId: string): Promise<void> {
   await OverrideRequest.query(tx)
     .findById(requestId)
-    .patch({ offered_signatures: raw('offered_signatures - ?::text', [userId]) });
+    .patch({ offered_signatures: raw('offered_signatures - ?::text', [authorizationId]) });
+}
+
+/** Whether a decision was signed for the message with this authorization, or carried out or refused under it. */
+export async function isSigned(tx: Tx, requestId: string, authorizationId: string): Promise<boolean> {
+  const offered = await OverrideRequest.query(tx)
+    .findById(requestId)
+    .whereRaw('jsonb_exists(offered_signatures, ?)', [authorizationId])
+    .select('id');
+  if (offered) return true;
+  return (await tx('anchor_commands').where({ authorization_id: authorizationId }).first('id')) !== undefined;
 }
 
 /**

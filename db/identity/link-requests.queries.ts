@@ -1,3 +1,4 @@
+import { lockByName } from '../client/advisory-lock.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
@@ -13,8 +14,12 @@ const MINUTES = 10;
 /** An address of more records than this gets no link. */
 const MAX_OWNERS = 10;
 
-/** The owners of an address who were not sent the most links lately. */
+/**
+ * The owners of an address who were not sent the most links lately. Concurrent requests for one address run one after
+ * another until the commit: each would count before the others have sent theirs.
+ */
 export async function ownersOf(tx: Tx, channel: 'email' | 'sms', address: string): Promise<AddressOwner[]> {
+  await lockByName(tx, `links to ${channel === 'email' ? address.toLowerCase() : address.replaceAll(/[^0-9]/g, '')}`);
   const is = (table: string) =>
     channel === 'email'
       ? `${table}.email is not null and lower(${table}.email) = lower($4)`

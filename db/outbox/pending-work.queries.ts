@@ -22,8 +22,9 @@ export async function noteChange(tx: Tx, { study_id, change_id, kind, actor_user
   );
 }
 
-/** The author and time (ISO 8601, six digits) of a change in progress, as stored before Temporal had it. */
+/** Kind, author and time (ISO 8601, six digits) of a change in progress, as stored before Temporal had it. */
 export interface NotedChange {
+  kind: string;
   actor_user_id: string | null;
   begun_at: string;
 }
@@ -32,6 +33,7 @@ export const notedChange = async (tx: Tx, studyId: string, changeId: string): Pr
   tx('open_study_changes')
     .where({ study_id: studyId, change_id: changeId })
     .first<NotedChange | undefined>(
+      'kind',
       'actor_user_id',
       tx.raw(`to_char(begun_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as begun_at`),
     );

@@ -127,14 +127,32 @@ export async function insertLinkNotification(
 }
 
 /**
- * Stores the hash of the token in a notification that is about to be sent; the last one counts.
+ * Stores the hash of the token in a notification that is about to be sent; the last one counts. An address is corrected
+ * before this transaction, or after it, and then ends the link.
  * @param minutes lifetime of the link
- * @returns false when the link was opened already: the message arrived and need not be sent again
+ * @param to the address that it is sent to
+ * @returns `opened`: the message arrived and need not be sent again; `moved`: its recipient has another address now
  */
 export async function keepLink(
   tx: Tx,
-  link: { notificationId: string; hash: Buffer; minutes: number },
-): Promise<boolean> {
+  link: { notificationId: string; hash: Buffer; minutes: number; to: string },
+): Promise<'kept' | 'opened' | 'moved'> {
+  const notification = tx('notifications').where({ id: link.notificationId });
+  for (const [holders, key] of [
+    ['participants', 'participant_id'],
+    ['caregivers', 'caregiver_id'],
+  ] as const)
+    await tx(holders).whereIn('id', notification.clone().select(key)).forShare().select('id');
+  const present = (await tx('notifications as n')
+    .leftJoin('participants as p', 'p.id', 'n.participant_id')
+    .leftJoin('caregivers as c', 'c.id', 'n.caregiver_id')
+    .where('n.id', link.notificationId)
+    .first(
+      tx.raw(
+        `case n.channel when 'sms' then coalesce(p.phone, c.phone) else coalesce(p.email, c.email) end as address`,
+      ),
+    )) as { address: string | null } | undefined;
+  if (present?.address !== link.to) return 'moved';
   const rowCount = await execute(
     tx,
     `insert into portal_links (notification_id, study_id, participant_id, caregiver_id, token_hash, expires_at)
@@ -145,7 +163,7 @@ export async function keepLink(
        where portal_links.used_at is null`,
     [link.hash, link.minutes, link.notificationId],
   );
-  return rowCount === 1;
+  return rowCount === 1 ? 'kept' : 'opened';
 }
 
 /** Opens a link: once, before it expires, for an enrolled participant. Of two concurrent requests one finds nothing. */

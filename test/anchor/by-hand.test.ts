@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import { expect } from 'chai';
-import { evaluate } from '../../workflows/contract.js';
+import { evaluate, setEnrollmentDate } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
 import { Stage } from './stage.js';
 
@@ -32,6 +32,19 @@ describe('what somebody sends to Temporal by hand', () => {
       expect(outcome).to.include({ result: 'proposed' });
       expect(await person.versions()).to.deep.equal([]);
     }
+  });
+
+  it('nor is it recorded as a trigger, whatever id it was sent under', async () => {
+    const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
+    const person = await study.person();
+    await until(() => stage.handle(person.id).describe(), { what: 'the workflow to start' });
+    await person.settled();
+    await stage.handle(person.id).executeUpdate(setEnrollmentDate, {
+      updateId: `trigger-${randomUUID()}`,
+      args: [{ enrollment_date: '2024-03-10', actor_user_id: stage.admin.userId! }],
+    });
+    const [record] = (await study.audit('manual_date_entered')).filter(({ resource_id }) => resource_id === person.id);
+    expect(record!.audit_metadata).to.include({ via: 'update', identity: 'claimed' });
   });
 
   const study_id = randomUUID();

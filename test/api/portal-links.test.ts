@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Provider } from '../../activities/notifications/provider.js';
+import type { RateLimiter } from '../../activities/notifications/rate-limiter.js';
 import { sendNotification } from '../../activities/notifications/send.js';
 import type { Person } from '../anchor/stage.js';
 import { Http, unique } from '../support/http.js';
@@ -209,14 +210,18 @@ describe('Into the portal', function links() {
           [id],
         )
       )[0];
+    const depsOf = (email: Provider): Parameters<typeof sendNotification>[0] => ({
+      database: setting.stage.database,
+      channels: { email, sms: null },
+      links: {
+        secret: readFileSync(join(setting.stage.run.data_dir, 'keys', 'SESSION_SECRET'), 'utf8').trim(),
+        minutes: 15,
+        publicUrl: 'https://study.example.org/',
+      },
+      retryDays: 7,
+    });
     before(() => {
-      const secret = readFileSync(join(setting.stage.run.data_dir, 'keys', 'SESSION_SECRET'), 'utf8').trim();
-      send = sendNotification({
-        database: setting.stage.database,
-        channels: { email: provider, sms: null },
-        links: { secret, minutes: 15, publicUrl: 'https://study.example.org/' },
-        retryDays: 7,
-      });
+      send = sendNotification(depsOf(provider));
     });
     beforeEach(() => {
       texts.length = 0;
@@ -284,6 +289,26 @@ describe('Into the portal', function links() {
       await send(id);
       expect(texts).to.have.length(2);
       expect((await stateOf(id))!.status).to.equal('sent');
+    });
+
+    it('that is written while the address is corrected goes to no former one, and is written again', async () => {
+      const who = await setting.person();
+      const id = await queued(who);
+      const sent: string[] = [];
+      const now = `${unique('now')}@example.org`;
+      // Between the reading of the address and the making of the link.
+      const pace = {
+        jumpIn: () =>
+          setting.stage.admin.expect(200, 'PATCH', `/api/participants/${who.id}`, { email: now }).then(() => undefined),
+      };
+      const deps = depsOf({ send: async ({ to }) => void sent.push(to) });
+      const fault = await sendNotification({ ...deps, pace: pace as unknown as RateLimiter })(id).then(
+        () => undefined,
+        ({ code }: { code?: string }) => code,
+      );
+      expect([fault, sent]).to.deep.equal(['ADDRESS_CHANGED', []]);
+      await sendNotification(deps)(id);
+      expect([sent, (await stateOf(id))!.status]).to.deep.equal([[now], 'sent']);
     });
 
     it('is cancelled where the participant has withdrawn meanwhile', async () => {

@@ -337,6 +337,16 @@ describe('Logins of the portal', () => {
       );
     });
 
+    it('is sent three times to who is asked for by many at once', async () => {
+      const email = `${unique('at-once')}@example.org`;
+      const who = await setting.person({ email });
+      const answers = await Promise.all(Array.from({ length: 8 }, () => ask({ email })));
+      expect(answers.map(({ status }) => status)).to.deep.equal(Array(8).fill(202));
+      expect(await setting.stage.sql('select id from notifications where participant_id = ?', [who.id])).to.have.length(
+        3,
+      );
+    });
+
     it('needs exactly one address', async () => {
       expect((await ask({})).body.errors[0]).to.include({ path: 'email', code: 'ONE_OF' });
       expect((await ask({ email: 'a@example.org', phone: '+49123456' })).status).to.equal(422);

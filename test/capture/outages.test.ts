@@ -189,4 +189,21 @@ describe('ALLOW_PRIVATE_URLS=false', function () {
     expect(String(tested.body['detail'])).to.match(/^Connection failed: /);
     expect(stage.simulator.control.calls().length, 'nothing was sent there').to.equal(before);
   });
+
+  it('gives no token to a stored address that would not be saved, as an import may bring it', async () => {
+    const study = await stage.study({ connect: false });
+    await study.configure({ api_url: 'https://capture.example.org/api/', api_token: study.token });
+    await stage.sql('update datacapture_configs set api_url = ? where study_id = ?', [
+      stage.simulator.apiUrl,
+      study.id,
+    ]);
+    const refused = await study.configure({ api_token: study.token });
+    expect(refused.status).to.equal(400);
+    expect((refused.body['errors'] as { path: string; code: string }[])[0]).to.include({
+      path: 'api_url',
+      code: 'PRIVATE_URL',
+    });
+    const both = { api_url: 'https://capture.example.org/api/', api_token: study.token };
+    expect((await study.configure(both)).status).to.equal(200);
+  });
 });

@@ -216,10 +216,18 @@ export const accountGuards: readonly Guard[] = [
   {
     refuses: 'the signature of a decision that was refused',
     file: 'db/anchor/override-requests.queries.ts',
-    text: `.patch({ offered_signatures: raw('offered_signatures - ?::text', [userId]) });`,
+    text: `.patch({ offered_signatures: raw('offered_signatures - ?::text', [authorizationId]) });`,
     without: `.patch({ offered_signatures: raw('offered_signatures - ?::text', ['']) });`,
     test: SIGNATURES,
     title: 'what was signed for a decision that was refused is good for no other',
+  },
+  {
+    refuses: 'a code that is used up, but for the request that it was given with',
+    file: 'db/anchor/override-requests.queries.ts',
+    text: `where({ authorization_id: authorizationId }).first('id')) !== undefined;`,
+    without: `where({ authorization_id: authorizationId }).first('id')) !== null;`,
+    test: SIGNATURES,
+    title: 'a request that is repeated under its key needs no other code',
   },
   {
     refuses: 'the signature of another decision',

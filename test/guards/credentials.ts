@@ -178,4 +178,28 @@ export const credentialGuards: readonly Guard[] = [
     test: 'test/console/waivers.test.ts',
     title: 'recording the eligibility approves nothing',
   },
+  {
+    refuses: 'a token of /api/v1 by a login that ends meanwhile',
+    file: 'api/v1/v1-tokens.service.ts',
+    text: 'await requireStandingLogin(tx, actor);',
+    without: '',
+    test: 'test/security/accounts.test.ts',
+    title: 'no token is minted by a login that ends with a new password at that moment',
+  },
+  {
+    refuses: 'a portal link to an address that is corrected as it is made',
+    file: 'db/portal/portal.queries.ts',
+    text: `if (present?.address !== link.to) return 'moved';`,
+    without: '',
+    test: 'test/api/portal-links.test.ts',
+    title: 'that is written while the address is corrected goes to no former one',
+  },
+  {
+    refuses: 'more than three portal links to who is asked for by many at once',
+    file: 'db/identity/link-requests.queries.ts',
+    text: 'await lockByName(tx, `links to ',
+    without: 'await lockByName(tx, `links to ${Math.random()} ',
+    test: 'test/api/portal-logins.test.ts',
+    title: 'is sent three times to who is asked for by many at once',
+  },
 ];

@@ -214,10 +214,26 @@ export const messageGuards: readonly Guard[] = [
   {
     refuses: 'the schedule of a proposal to who evaluates by hand',
     file: 'activities/anchor/commands/execute-command.ts',
-    text: 'return isTrigger ? command :',
-    without: 'return isTrigger || event === undefined ? command :',
+    text: `command.message.ensure_schedule && via !== 'trigger'`,
+    without: `command.message.ensure_schedule && via === 'workflow'`,
     test: 'test/anchor/by-hand.test.ts',
     title: 'ensure_schedule is for triggers',
+  },
+  {
+    refuses: 'the name of a trigger to who sends an update by hand',
+    file: 'activities/anchor/commands/authenticate.ts',
+    text: `return isTrigger ? 'trigger' : 'update';`,
+    without: `return isTrigger || event ? 'trigger' : 'update';`,
+    test: 'test/anchor/by-hand.test.ts',
+    title: 'nor is it recorded as a trigger',
+  },
+  {
+    refuses: 'a change of a study that the service has not made',
+    file: 'activities/anchor/reanchor.ts',
+    text: 'return ownOnly ? undefined : change;',
+    without: 'return ownOnly ? { ...change, actor_user_id: null } : change;',
+    test: 'test/security/sealed-messages.test.ts',
+    title: 'a change of a study that the service has not made plans nobody anew',
   },
   {
     refuses: 'workflows that are started without the ids that they need',

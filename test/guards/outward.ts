@@ -155,6 +155,14 @@ export const outwardGuards: readonly Guard[] = [
     title: 'of scripts/migrate.js by itself tells no secret beside a faulty setting',
   },
   {
+    refuses: 'a token for a stored address that would not be saved',
+    file: 'api/capture/datacapture.service.ts',
+    text: `requireOutgoingUrl(saving.services.settings, stored.api_url, 'api_url');`,
+    without: '{}',
+    test: 'test/capture/outages.test.ts',
+    title: 'gives no token to a stored address that would not be saved',
+  },
+  {
     refuses: 'IPv6 addresses that stand for private ones',
     file: ADDRESSES,
     text: ` && (!(known instanceof ipaddr.IPv6) || isGlobal(known));`,

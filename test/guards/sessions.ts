@@ -3,7 +3,7 @@ import type { Guard } from './guard.js';
 const SESSIONS = 'test/security/session-ids.test.ts';
 const DEVICES = 'nor what a device sends for it';
 
-/** Ids of active sessions, where devices are concerned; test/guards/data.ts has the others. */
+/** Ids of sessions, where devices are concerned; test/guards/data.ts has the others. */
 export const sessionGuards: readonly Guard[] = [
   {
     refuses: 'an active session’s id in records of what a device sent',
@@ -44,5 +44,13 @@ export const sessionGuards: readonly Guard[] = [
     without: 'and (false or',
     test: SESSIONS,
     title: 'nor has it the id of a session that a device has not ended yet',
+  },
+  {
+    refuses: 'results of a session that ended long ago to who knows its id alone',
+    file: 'api/assessment/sessions/sessions-submit.service.ts',
+    text: 'if (expires_at === null || arrived > Date.parse(expires_at)) return false;',
+    without: `if (status !== 'completed' && arrived > Date.parse(expires_at ?? '')) return false;`,
+    test: SESSIONS,
+    title: 'nothing is added by the id of a session that ended',
   },
 ];

@@ -125,6 +125,41 @@ describe('Accounts under attack', () => {
       expect((await last.http.expect(200, 'GET', '/api/v1/tokens')).total).to.equal(0);
     });
 
+    it('no token is minted by a login that ends with a new password at that moment', async () => {
+      const one = await user(root, 'researcher', { study_ids: [study.id] });
+      const waiting = (count: number) =>
+        until(
+          async () =>
+            (
+              await database.query(
+                `select 1 from pg_stat_activity
+                 where cardinality(pg_blocking_pids(pid)) > 0 and backend_type = 'client backend'`,
+              )
+            ).rows.length >= count,
+          { what: 'requests to wait' },
+        );
+      const holder = new pg.Client({ connectionString: (await service()).database_url });
+      await holder.connect();
+      try {
+        // The change waits with what it has written for its record.
+        await holder.query('begin');
+        await holder.query('select 1 from audit_chains where study_id is null for update');
+        const changing = one.post('/api/auth/password', {
+          current_password: goodPassword,
+          new_password: next,
+          revoke_api_tokens: true,
+        });
+        await waiting(1);
+        const minting = one.post('/api/v1/tokens', wanted());
+        await waiting(2);
+        await holder.query('rollback');
+        const [changed, minted] = await Promise.all([changing, minting]);
+        expect([changed.status, ...code(minted)]).to.deep.equal([204, 401, 'INVALID_TOKEN']);
+      } finally {
+        await holder.end();
+      }
+    });
+
     it('no second factor is set up from a login that is not recent; every change of it is told', async () => {
       const one = await user(root, 'coordinator');
       await age(one.userId!);

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
@@ -8,6 +9,7 @@ import {
   overrideDecision,
   participantAnchorId,
   setEnrollmentDate,
+  studyReanchoringId,
   workflowTypes,
 } from '../../workflows/contract.js';
 import type { WaitingState } from '../../workflows/contract.js';
@@ -175,6 +177,28 @@ describe('Where payloads must be sealed', function () {
       { what: 'the refusal' },
     );
     expect(await other.person.anchor()).to.include({ enrollment_date: DAY, is_override: false });
+  });
+
+  it('a change of a study that the service has not made plans nobody anew', async () => {
+    const own = await stage.study({
+      sources: [{ type: 'manual_entry' }],
+      prerequisites: { require_consent_signed: false },
+    });
+    const person = await own.person();
+    await person.set(DAY);
+    await person.override(LATER, stage.admin, { regenerate_schedule: false });
+    await person.settled();
+    const before = await person.versions();
+    const change_id = randomUUID();
+    const started = await stage.temporal.workflow.start(workflowTypes.studyReanchoring, {
+      workflowId: studyReanchoringId(own.id, change_id),
+      taskQueue: stage.run.temporal_task_queue,
+      args: [{ study_id: own.id, kind: 'windows', actor_user_id: stage.admin.userId, change_id }],
+    });
+    await started.result();
+    expect(await person.versions()).to.deep.equal(before);
+    await own.window(60);
+    await until(async () => (await person.versions()).length === before.length + 1, { what: 'one of its own' });
   });
 
   it('the jobs of the service go on: a consent, a withdrawal', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { Site, trials } from '../assessment/stage.js';
+import { DAY_MS, Site, endTimeOf, instant, trials } from '../assessment/stage.js';
 import { user } from '../support/http.js';
-import type { Http } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
 import { seesEverything } from '../support/everything.js';
 
 const DATASETS = ['sessions', 'task_summaries', 'raw_trials', 'visits', 'audit', 'notifications'];
@@ -155,6 +155,30 @@ describe('The id of an active session is a credential: who only reads does not s
     expect((await site.end(session)).status).to.equal(200);
     const seen = await listed(reader);
     expect([seen.id, seen.public_id]).to.deep.equal([session, public_id]);
+  });
+
+  it('nothing is added by the id of a session that ended, which readers see, once its time is over', async () => {
+    const before = { timestamp: instant(-DAY_MS + 60_000) };
+    const [onTime, late] = ['stroop', 'flanker'].map((task) => ({
+      task_summaries: {},
+      raw_trials: trials(task, 2, before),
+    })) as unknown as [Loose, Loose];
+    const ended = await site.session();
+    await site.end(ended);
+    expect((await site.submit(ended, onTime)).status, 'in its time, what was on its way').to.equal(200);
+    await endTimeOf(ended);
+    const { results } = await site.bulk({ sessions: [site.item('off line')] });
+    for (const id of [ended, results[0]!.server_id!]) {
+      expect((await reader.expect(200, 'GET', `/api/sessions/${id}`)).status).to.equal('completed');
+      const refused = await site.submit(id, late);
+      expect([refused.status, refused.body.code]).to.deep.equal([409, 'SESSION_ENDED']);
+    }
+    expect((await site.submit(ended, onTime)).body.status).to.equal('duplicate');
+    const delivered = await site.bulk({
+      sessions: [],
+      responses: [{ id: 'late', sessionId: ended, task: 'flanker', trials: trials('flanker', 2, before) }],
+    });
+    expect(delivered.results.map(({ status }) => status)).to.deep.equal(['created']);
   });
 
   it('what is sent by the id alone is audited with who opened the session, how, and from which network', async () => {

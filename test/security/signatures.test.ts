@@ -3,7 +3,7 @@ import { generateSync } from 'otplib';
 import { decideOverride, overrideDecision, participantAnchorId } from '../../workflows/contract.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
-import { goodPassword } from '../support/http.js';
+import { goodPassword, unique } from '../support/http.js';
 import type { Answer, Http, Loose, Options } from '../support/http.js';
 import { readPdf } from '../support/pdf.js';
 import { until } from '../support/service.js';
@@ -296,6 +296,72 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
     await signedHoursAgo(23);
     expect(await decided('deny')).to.equal(undefined);
     expect((await requestOf(of)).status).to.equal('denied');
+  });
+
+  it('two decisions of one approver do not take each other’s signature', async () => {
+    const authorized = ({ request }: { request: string }, decision: 'approve' | 'deny') =>
+      approver.expect<{ authorization: string }>(
+        200,
+        'POST',
+        `/api/studies/${study.id}/approvals/${request}/authorization`,
+        { decision, reason: 'checked' },
+        again(goodPassword),
+      );
+    const stale = { preview_hash: 'f'.repeat(64) };
+    const [beside, changed] = [await asked(), await asked()];
+    const given = new Map([
+      [beside, await authorized(beside, 'approve')],
+      [changed, await authorized(changed, 'approve')],
+    ]);
+    expect(code(await decide(beside.of, beside.request, 'approve', stale, again(goodPassword)))).to.deep.equal([
+      409,
+      'PREVIEW_STALE',
+    ]);
+    await authorized(changed, 'deny');
+    for (const [{ of, request }, { authorization }] of given) {
+      const message = { request_id: request, decision: 'approve' as const, reason: 'checked', authorization };
+      const outcome = await stage.temporal.workflow
+        .getHandle(participantAnchorId(of.id))
+        .executeUpdate(decideOverride, {
+          args: [{ ...message, approver_user_id: approver.userId! }],
+        });
+      expect(outcome.refused?.code).to.equal(undefined);
+      expect((await requestOf(of)).signature).to.include({ meaning: 'approval', proved_by: 'password' });
+    }
+    const atOnce = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const { of, request } = await asked();
+        const [, granted] = await Promise.all(
+          [stale, {}].map((body) => decide(of, request, 'approve', body, again(goodPassword))),
+        );
+        return code(granted!);
+      }),
+    );
+    expect(atOnce).to.deep.equal(Array(4).fill([200, undefined]));
+  });
+
+  it('a request that is repeated under its key needs no other code: its own is used up', async () => {
+    const { of, request } = await asked();
+    const signer = await study.as('researcher', 'with a second factor');
+    const { secret } = await signer.expect<{ secret: string }>(200, 'POST', '/api/auth/mfa/setup', {
+      password: goodPassword,
+    });
+    const shown = generateSync({ secret });
+    await signer.expect(200, 'POST', '/api/auth/mfa/verify', { code: shown });
+    const approve = (key: string) =>
+      signer.post<Signed>(
+        `/api/studies/${study.id}/participants/${of.id}/anchor-date/override-requests/${request}/approve`,
+        {},
+        { headers: { 'X-Reauthentication': shown, 'Idempotency-Key': key } },
+      );
+    const key = unique();
+    const granted = await approve(key);
+    expect([granted.status, granted.body.status], granted.text).to.deep.equal([200, 'applied']);
+    // As if the API had died before it stored its answer.
+    await stage.sql('delete from idempotency_keys where key = ?', [key]);
+    const repeated = await approve(key);
+    expect([repeated.status, repeated.body.status], repeated.text).to.deep.equal([200, 'applied']);
+    expect(code(await approve(unique()))).to.deep.equal([401, 'REAUTHENTICATION_FAILED']);
   });
 
   it('a study that does not ask records the login as proof; nonsense in its settings is refused', async () => {

@@ -1,10 +1,12 @@
+import { isOpenTrigger } from '../../../db/capture/webhook-events.queries.js';
+import type { Tx } from '../../../db/client/database.js';
 import { UUID } from '../../../db/client/uuid.js';
 import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { asCaregiver } from '../../../db/portal/portal.queries.js';
 import type { Sender } from '../../../workflows/contract.js';
 import type { WorkerPayloads } from '../../../workflows/util/payload-codec.js';
 import { provenanceOf } from '../authorization.js';
-import type { Provenance, UnsignedMessages } from '../authorization.js';
+import type { Provenance, UnsignedMessages, Via } from '../authorization.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 import type { CommandReads } from './command-reads.js';
 import { SENDER_REQUIRED } from './commands.js';
@@ -24,7 +26,7 @@ export interface AcceptedMessages {
  * the message, and the person who is acted for.
  */
 export async function authenticate(
-  { audit }: WriteTransaction,
+  { tx, audit }: WriteTransaction,
   snapshot: AnchorSnapshot,
   { command, lacksDetails, message: known }: CommandReads,
   { unsigned, payloads = 'open' }: AcceptedMessages,
@@ -35,7 +37,8 @@ export async function authenticate(
   if (payloads === 'sealed' && command.open === true)
     return { refusal: rejected(403, 'PAYLOAD_NOT_SEALED', 'the payload of the message is not sealed') };
   if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
-  const provenance = await provenanceOf(command, known, unsigned, snapshot.facts.now);
+  const claimed = await provenanceOf(command, known, unsigned, snapshot.facts.now);
+  const provenance = 'via' in claimed ? { ...claimed, via: await routeOf(tx, command, claimed.via) } : claimed;
   // An authorization is bound to the whole message: without its details, the content is another one.
   if ('code' in provenance && !(lacksDetails && provenance.mismatch === 'content'))
     return { refusal: rejected(403, provenance.code, provenance.detail) };
@@ -45,6 +48,17 @@ export async function authenticate(
     };
   audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
   return { provenance };
+}
+
+/**
+ * The route of a message, of which its id claims that it is a trigger's. Whoever sends an update chooses its id: only a
+ * trigger at work is one.
+ */
+async function routeOf(tx: Tx, { id, participant_id }: AnchorCommand, claimed: Via): Promise<Via> {
+  if (claimed !== 'trigger') return claimed;
+  const event = /\/trigger-([0-9a-f-]{36})(-\d+)?$/i.exec(id)?.[1];
+  const isTrigger = event !== undefined && UUID.test(event) && (await isOpenTrigger(tx, event, participant_id));
+  return isTrigger ? 'trigger' : 'update';
 }
 
 /** The fault of a command without a sender; null: none. A decision's sender is checked with its request. */

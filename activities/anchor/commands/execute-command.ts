@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { isOpenTrigger } from '../../../db/capture/webhook-events.queries.js';
 import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
 import type { Sender } from '../../../workflows/contract.js';
 import { authorizeSender } from '../authority.js';
+import type { Provenance } from '../authorization.js';
 import type { CommandReads } from './command-reads.js';
 import type { AnchorCommand } from './commands.js';
 import { evaluateAsked, reevaluate, reinstate } from './evaluations.js';
@@ -20,18 +20,22 @@ import { UUID } from '../../../db/client/uuid.js';
 /**
  * Computes one command without writing: locks its request, checks the sender's permission, then lets the handler of its
  * kind decide.
- * @param signaturesAskAgain whether decisions need a new proof of identity if the study does not say
+ * @param provenance of the message: its authorization, and its route
+ * @param usuallyAskAgain whether decisions need a new proof of identity if the study does not say
  */
 export async function executeCommand(
   tx: Tx,
   snapshot: AnchorSnapshot,
   { command, sender, scheduleInputs }: CommandReads,
-  signaturesAskAgain: boolean,
+  { provenance: { authorization_id: authorizationId, via }, usuallyAskAgain }: Proved,
 ): Promise<CommandOutcome> {
   const refusal = refusalByState(snapshot, command);
   if (refusal) return refusal;
   const request = await lockedRequest(tx, snapshot, command);
-  const authorized = await authorizeSender(tx, snapshot, command, sender, request, signaturesAskAgain);
+  const authorized = await authorizeSender(tx, snapshot, command, sender, request, {
+    authorizationId,
+    usuallyAskAgain,
+  });
   if ('rejection' in authorized) return authorized.rejection;
   return decide(
     {
@@ -41,17 +45,20 @@ export async function executeCommand(
       scheduleInputs,
       newIds: { overrideRequest: randomUUID(), scheduleVersion: randomUUID() },
     },
-    await entitled(tx, command),
+    entitled(command, via),
   );
 }
 
-/** Only a trigger that is being processed has a schedule made of a proposal, nobody by hand. */
-async function entitled(tx: Tx, command: AnchorCommand): Promise<AnchorCommand> {
-  if (command.kind !== 'evaluate' || !command.message.ensure_schedule) return command;
-  const event = /\/trigger-([0-9a-f-]{36})(-\d+)?$/i.exec(command.id)?.[1];
-  const isTrigger = event !== undefined && UUID.test(event) && (await isOpenTrigger(tx, event, command.participant_id));
-  return isTrigger ? command : { ...command, message: { ...command.message, ensure_schedule: false } };
+interface Proved {
+  provenance: Provenance;
+  usuallyAskAgain: boolean;
 }
+
+/** Only a trigger has a schedule made of a proposal, nobody by hand. */
+const entitled = (command: AnchorCommand, via: Provenance['via']): AnchorCommand =>
+  command.kind === 'evaluate' && command.message.ensure_schedule && via !== 'trigger'
+    ? { ...command, message: { ...command.message, ensure_schedule: false } }
+    : command;
 
 const isWithdrawn = ({ row }: AnchorSnapshot): boolean => row.participant.status === 'withdrawn';
 

@@ -64,7 +64,9 @@ export async function submit(
   refuseLaterTrials(session, fresh);
   if (!takesStill(session, context, fresh))
     throw problem('SESSION_ENDED', {
-      detail: `The session is ${session.status}: only what began before its end is accepted.`,
+      detail:
+        `The session is ${session.status}: only what began before its end is accepted, until the time when it ` +
+        `would have expired. Deliver later results by /api/sync/responses.`,
     });
   const now = nowMs();
   refuseFaults(summaries, trials, fresh, modules);
@@ -112,7 +114,9 @@ export async function submit(
 
 /**
  * Whether new results are accepted: of an active session; of a completed one, if they began before its end; of an
- * expired one, if they were in progress then.
+ * expired one, if they were in progress then. An ended session's id is shown to all readers of the study, so what was
+ * recorded before the end is accepted by the id alone only for as long as the session would have lasted. Later, and of
+ * a session that was off line, the device delivers it by the sync, where it logs in.
  */
 function takesStill(
   { status, completed_at, expires_at }: SessionRow,
@@ -120,9 +124,14 @@ function takesStill(
   fresh: readonly TaskContent[],
 ): boolean {
   if (status === 'active') return true;
-  if (status === 'completed' && completed_at !== null)
-    return beganBefore(Date.parse(completed_at), { arrived, at: fresh.flatMap(({ at }) => at) });
-  return status === 'expired' && expires_at !== null && arrived <= Date.parse(expires_at);
+  if (status === 'completed' && completed_at !== null && arrived <= Date.parse(completed_at)) return true;
+  if (expires_at === null || arrived > Date.parse(expires_at)) return false;
+  return (
+    status === 'expired' ||
+    (status === 'completed' &&
+      completed_at !== null &&
+      beganBefore(Date.parse(completed_at), { arrived, at: fresh.flatMap(({ at }) => at) }))
+  );
 }
 
 /** The one task of a submission that names its module. @throws 422 UNKNOWN_MODULE, TASK_OF_OTHER_MODULE, ONE_TASK */

@@ -127,7 +127,8 @@ export const sessionRoutes = [
       `${credential} A submission is stored whole or not at all, at most 50,000 trials. Tasks may come in several ` +
       `submissions; the same again is \`duplicate\`, other data for a task 409 TASK_CONFLICT, anything new after ` +
       `the end 409 SESSION_ENDED, unless it began before the end: its request did, or all of its trials were ` +
-      `recorded before. The same rule holds for \`/api/sync/responses\` and \`/api/sync/bulk\`. A task that the ` +
+      `recorded before. The same rule holds for \`/api/sync/responses\` and \`/api/sync/bulk\`; here, by the ` +
+      `session’s id alone, only until \`expiresAt\` of its start. A task that the ` +
       `battery has in several modules is distinguished by \`module_id\`; without it there is a warning ` +
       `TASK_IN_SEVERAL_MODULES. Implausible values and trials out of order are kept and reported.`,
     headers: sessionHeader,
