@@ -212,6 +212,7 @@ const checkpointer =
         signer: auditSigner(settings.AUDIT_SIGNING_KEY),
         folder: new CheckpointFolder(checkpointFolder(settings)),
         everySeconds: settings.AUDIT_CHECKPOINT_SECONDS,
+        noteTurn: metrics?.noteCheckpoints,
       });
 if (checkpointer) checkpointer.start();
 else log.warn('AUDIT_SIGNING_KEY is not set: audit chains are not signed');
