@@ -1,7 +1,7 @@
 import { findWebhookEvent, retryWebhookEvent } from '../../../db/capture/webhook-events.queries.js';
 import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
 import { auditActor } from '../../http/audit-actor.js';
-import { problem, problemOf } from '../../http/errors.js';
+import { problem } from '../../http/errors.js';
 import type { RequestScope } from '../../http/state.js';
 
 /** Requeues a failed trigger. @throws 404, 409 NOT_FAILED */
@@ -9,7 +9,7 @@ export async function retryTrigger({ tx, audit, actor, context }: RequestScope, 
   const event = await findWebhookEvent(tx, id, 'for update');
   if (!event) throw problem('NOT_FOUND', { detail: 'There is no such webhook event.' });
   if (event.status !== 'failed')
-    throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
+    throw problem('NOT_FAILED', { detail: `Only a failed trigger can be retried; this one is ${event.status}.` });
   const retried = await retryWebhookEvent(tx, event);
   audit.record({
     ...auditActor(actor, context),

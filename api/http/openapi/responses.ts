@@ -107,7 +107,8 @@ function errorResponse(status: number, route: Route, components: Components): Js
   const tagged = status === 409 && takesTag(route);
   const content = problems(
     [...USUAL, ...(tagged ? ['ETag'] : []), ...(status === 429 || status === 503 ? ['Retry-After'] : [])],
-    `${about}. Codes: ${codesOf(status)}`,
+    // The list of the codes is long, and there once.
+    `${about}. Codes: ${tagged ? 'those of the response Conflict' : codesOf(status)}`,
     ErrorBody,
     components,
   );
