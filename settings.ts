@@ -3,6 +3,7 @@
  * `.env.example` is written from the same table (`npm run env:example`), so that the two cannot differ.
  */
 import { createECDH } from 'node:crypto';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 
@@ -217,6 +218,20 @@ const formed = (
     return raw;
   },
 });
+/** The path of a file that is read at the start. */
+const readableFile = (group: string, doc: string): Definition<string | undefined> => ({
+  ...optional(group, doc),
+  parse: (raw) => {
+    try {
+      if (raw !== undefined) accessSync(raw, constants.R_OK);
+    } catch (fault) {
+      throw new Error(`names ${raw}, which cannot be read (${(fault as NodeJS.ErrnoException).code})`, {
+        cause: fault,
+      });
+    }
+    return raw;
+  },
+});
 /** As `formed`, with a default. */
 const formedText = (group: string, doc: string, fallback: string, form: Parameters<typeof formed>[2]) => ({
   ...text(group, doc, fallback),
@@ -334,6 +349,16 @@ export const settingDefinitions = {
     is: (raw) => /^(\[[\da-f:.]+\]|[^\s:/@]+)(:\d{1,5})?$/i.test(raw),
     otherwise: 'is not host:port',
   }),
+  TEMPORAL_TLS: flag('Servers of your own', 'connects to the server of TEMPORAL_ADDRESS by TLS', false),
+  TEMPORAL_TLS_CA_FILE: readableFile(
+    'Servers of your own',
+    'certificate (PEM) of the authority that signed the one of that server; default: the authorities of the system',
+  ),
+  TEMPORAL_TLS_CERT_FILE: readableFile(
+    'Servers of your own',
+    'certificate (PEM) that API and worker show that server (mTLS)',
+  ),
+  TEMPORAL_TLS_KEY_FILE: readableFile('Servers of your own', 'private key (PEM) of that certificate'),
   TEMPORAL_NAMESPACE: text('Servers of your own', 'Temporal namespace', 'default'),
   TEMPORAL_TASK_QUEUE: text('Servers of your own', 'Temporal task queue', 'research-assessment'),
   TEMPORAL_UI_URL: address(
@@ -601,6 +626,7 @@ export function readSettings(env: Record<string, string | undefined> = process.e
   if (settings.DATACAPTURE_ENCRYPTION_KEY !== undefined && !encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY)) {
     faults.push('DATACAPTURE_ENCRYPTION_KEY must be 32 bytes, written as hex (64 characters) or base64');
   }
+  faults.push(...tlsFaults(settings));
   // `npm start` makes the key that is missing only after it has read the settings: its programs are given it.
   const isService = reader === 'api' || reader === 'worker';
   if (isService && settings.TEMPORAL_PAYLOADS === 'sealed' && settings.TEMPORAL_PAYLOAD_KEY === undefined)
@@ -612,6 +638,21 @@ export function readSettings(env: Record<string, string | undefined> = process.e
 
 const notMissedBy = (reader: Reader | undefined): readonly string[] =>
   reader === undefined ? [] : reader === 'tool' ? SECRETS : WITHHELD[reader];
+
+/** Settings of TLS that would count for nothing: a connection that is meant to be encrypted must be. */
+function tlsFaults(settings: Settings): string[] {
+  const { TEMPORAL_TLS, TEMPORAL_ADDRESS, TEMPORAL_TLS_CERT_FILE, TEMPORAL_TLS_KEY_FILE } = settings;
+  const files = (['TEMPORAL_TLS_CA_FILE', 'TEMPORAL_TLS_CERT_FILE', 'TEMPORAL_TLS_KEY_FILE'] as const).filter(
+    (name) => settings[name] !== undefined,
+  );
+  return [
+    ...(TEMPORAL_TLS && TEMPORAL_ADDRESS === undefined ? ['TEMPORAL_TLS is true, which needs TEMPORAL_ADDRESS'] : []),
+    ...(TEMPORAL_TLS ? [] : files.map((name) => `${name} is set, which needs TEMPORAL_TLS`)),
+    ...((TEMPORAL_TLS_CERT_FILE === undefined) === (TEMPORAL_TLS_KEY_FILE === undefined)
+      ? []
+      : ['TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE belong together: set both, or none']),
+  ];
+}
 
 /** A secret in one spelling: the same key as hex and as base64, or with a blank at its end, is one key. */
 const asKey = (value: string): string => encryptionKeyBytes(value.trim())?.toString('hex') ?? value.trim();
@@ -677,6 +718,24 @@ export const payloadKeys = ({
   current: TEMPORAL_PAYLOAD_KEY === undefined ? undefined : encryptionKeyBytes(TEMPORAL_PAYLOAD_KEY),
   former: (TEMPORAL_PAYLOAD_FORMER_KEYS ?? []).map((one) => encryptionKeyBytes(one)!),
 });
+
+/** The option `tls` of a connection to Temporal; empty: without TLS. @throws Error if a file cannot be read */
+export function temporalTls(
+  settings: Pick<
+    Settings,
+    'TEMPORAL_TLS' | 'TEMPORAL_TLS_CA_FILE' | 'TEMPORAL_TLS_CERT_FILE' | 'TEMPORAL_TLS_KEY_FILE'
+  >,
+): { tls?: { serverRootCACertificate?: Buffer; clientCertPair?: { crt: Buffer; key: Buffer } } } {
+  const { TEMPORAL_TLS, TEMPORAL_TLS_CA_FILE: ca, TEMPORAL_TLS_CERT_FILE: crt, TEMPORAL_TLS_KEY_FILE: key } = settings;
+  if (!TEMPORAL_TLS) return {};
+  return {
+    tls: {
+      ...(ca !== undefined && { serverRootCACertificate: readFileSync(ca) }),
+      ...(crt !== undefined &&
+        key !== undefined && { clientCertPair: { crt: readFileSync(crt), key: readFileSync(key) } }),
+    },
+  };
+}
 
 /** What becomes of messages that claim a person and do not prove it. */
 export const unsignedMessages = ({

@@ -19,6 +19,7 @@ import {
   payloadKeys,
   connectableHost,
   readSettings,
+  temporalTls,
   unsignedMessages,
 } from '../settings.js';
 import type { Settings } from '../settings.js';
@@ -71,9 +72,11 @@ const stopClock = await followClock(database, (fault) =>
 Runtime.install({ shutdownSignals: [] });
 const taskQueue = settings.TEMPORAL_TASK_QUEUE;
 const namespace = settings.TEMPORAL_NAMESPACE;
-const native = await NativeConnection.connect({ address: settings.TEMPORAL_ADDRESS });
+const tls = temporalTls(settings);
+const native = await NativeConnection.connect({ address: settings.TEMPORAL_ADDRESS, ...tls });
 const connection = await Connection.connect({
   address: settings.TEMPORAL_ADDRESS,
+  ...tls,
   channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
 });
 const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
@@ -212,6 +215,7 @@ const checkpointer =
         signer: auditSigner(settings.AUDIT_SIGNING_KEY),
         folder: new CheckpointFolder(checkpointFolder(settings)),
         everySeconds: settings.AUDIT_CHECKPOINT_SECONDS,
+        noteTurn: metrics?.noteCheckpoints,
       });
 if (checkpointer) checkpointer.start();
 else log.warn('AUDIT_SIGNING_KEY is not set: audit chains are not signed');

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { nowMs } from '../db/client/clock.js';
-import { payloadKeys } from '../settings.js';
+import { payloadKeys, temporalTls } from '../settings.js';
 import type { Settings } from '../settings.js';
 import { deadlineIn } from '../workflows/client.js';
 import { dataConverterOf } from '../workflows/util/payload-codec.js';
@@ -38,6 +38,7 @@ export class Temporal {
       );
     this.connection = Connection.lazy({
       address: settings.TEMPORAL_ADDRESS,
+      ...temporalTls(settings),
       // By default a channel sleeps for two minutes after an outage.
       channelArgs: { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 },
     });

@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   const keep = values.keep === undefined ? undefined : Number(values.keep);
   if (keep !== undefined && !(Number.isInteger(keep) && keep > 0))
     throw new Error(`--keep must be a whole number above 0, not ${values.keep}.\n${usage}`);
-  const settings = readSettings();
+  const settings = readSettings(process.env, 'tool');
   if (settings.BACKUP_DIR === undefined)
     throw new Error('BACKUP_DIR is not set: it names the folder of the back-ups, for "npm start" as well.');
   const run = runningOn(settings.DATA_DIR);

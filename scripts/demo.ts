@@ -5,7 +5,8 @@
  */
 import { parseArgs } from 'node:util';
 import { Connection } from '@temporalio/client';
-import { readSettings } from '../settings.js';
+import { readSettings, temporalTls } from '../settings.js';
+import type { Settings } from '../settings.js';
 import { enroll } from './demo/enroll.js';
 import { approve, ask } from './demo/override.js';
 import { findService } from './demo/place.js';
@@ -21,14 +22,15 @@ const print = (line: string): void => {
 
 async function demo(keepsOpen: boolean): Promise<void> {
   const began = performance.now();
-  const place = findService(readSettings());
+  const settings = readSettings();
+  const place = findService(settings);
   print(
     'From a data-entry trigger to a final enrollment date, an approved override, a new schedule and pushed results.\n',
   );
   const telling = new Telling(print);
   const { stage, capture } = await prepare(telling, place);
   try {
-    const connection = await connect(place.run.temporal);
+    const connection = await connect(place.run.temporal, settings);
     try {
       const enrolled = await enroll(telling, stage, capture, connection);
       const request = await ask(telling, stage, enrolled);
@@ -61,9 +63,9 @@ function inTheConsole({ place: { run }, approver, study }: Stage, participantId:
   return `${lines.join('\n')}\n`;
 }
 
-async function connect(address: string): Promise<Connection> {
+async function connect(address: string, settings: Settings): Promise<Connection> {
   try {
-    return await Connection.connect({ address, connectTimeout: '5s' });
+    return await Connection.connect({ address, ...temporalTls(settings), connectTimeout: '5s' });
   } catch (fault) {
     throw new DemoFault(`Temporal does not answer at ${address} (${(fault as Error).message}).`, { cause: fault });
   }

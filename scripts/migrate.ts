@@ -4,7 +4,7 @@ import { databaseUrlOf, requireDatabase } from './runtime/postgres/database-url.
 import { refuseUnknownArguments } from './runtime/program.js';
 
 refuseUnknownArguments('npm run migrate (DATABASE_URL, or DATA_DIR of a running service, names the database)');
-const settings = readSettings();
+const settings = readSettings(process.env, 'tool');
 const url = databaseUrlOf(settings);
 if (!url) {
   console.error(

@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({ options: { into: text, keys: text, to: text, checkpoints: text } });
   if (values.into === undefined || values.keys === undefined) throw new Error(usage);
-  const settings = readSettings();
+  const settings = readSettings(process.env, 'tool');
   if (settings.BACKUP_DIR === undefined) throw new Error('BACKUP_DIR is not set: it names the folder of the back-ups.');
   const to = momentOf(values.to);
   if (values.checkpoints !== undefined && !existsSync(values.checkpoints))

@@ -2,6 +2,7 @@
  * Encrypts capture-system tokens, the secrets of webhooks and event subscriptions, and users' second factors under a
  * new key: all of them or none.
  *   DATACAPTURE_ENCRYPTION_KEY   the new key, that the service runs with from now on
+ *   DATABASE_URL                 the database; without it, that of the service that runs on DATA_DIR
  *   --old-key-file PATH          a file that holds the key so far (an argument would be seen in the process list)
  */
 import { readFileSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { reencrypt, rotateSecrets } from '../db/capture/datacapture-configs.quer
 import { rotateFactors } from '../db/identity/mfa.queries.js';
 import { rotateSubscriptionSecrets } from '../db/events/event-subscriptions.queries.js';
 import { withStudyScope } from '../db/client/transaction.js';
-import { requireDatabase } from './runtime/postgres/database-url.js';
+import { databaseUrlOf, requireDatabase } from './runtime/postgres/database-url.js';
 import { optionsOf } from './runtime/program.js';
 import { encryptionKeyBytes, readSettings } from '../settings.js';
 
@@ -35,14 +36,19 @@ const values = optionsOf('npm run rotate:datacapture-key -- --old-key-file PATH'
   'old-key-file': { type: 'string' },
 });
 const settings = readSettings(process.env, 'tool');
-if (!settings.DATABASE_URL) fail('DATABASE_URL is not set: name the database whose secrets are to be encrypted again.');
+const url = databaseUrlOf(settings);
+if (!url)
+  fail(
+    'No database: set DATABASE_URL, or DATA_DIR to the folder of a running service ' +
+      `(${settings.DATA_DIR}/run.json is not there).`,
+  );
 if (!settings.DATACAPTURE_ENCRYPTION_KEY) fail('DATACAPTURE_ENCRYPTION_KEY is not set: it holds the new key.');
 const from = new SecretBox(oldKey(values['old-key-file']), 'the old key file');
 const to = new SecretBox(encryptionKeyBytes(settings.DATACAPTURE_ENCRYPTION_KEY));
 
-await requireDatabase(settings.DATABASE_URL, settings);
+await requireDatabase(url, settings);
 const database = openDatabase({
-  url: settings.DATABASE_URL,
+  url,
   appPassword: settings.DATABASE_APP_PASSWORD,
   name: 'rotate-datacapture-key',
   poolMax: 2,

@@ -16,6 +16,8 @@ export class Checkpointer {
       signer: AuditSigner;
       folder: CheckpointFolder;
       everySeconds: number;
+      /** Told of the end of each turn: `failed` if a chain was not signed, or its checkpoint not kept. */
+      noteTurn?: ((turn: 'made' | 'failed') => void) | undefined;
     },
   ) {}
 
@@ -39,13 +41,15 @@ export class Checkpointer {
   }
 
   private async turn(): Promise<void> {
-    const { database, log, signer, folder } = this.deps;
+    const { database, log, signer, folder, noteTurn } = this.deps;
     try {
       const { made, faults } = await makeCheckpoints(database, { signer, folder });
       if (made.length > 0) log.info({ chains: made.length }, 'audit chains signed');
       for (const fault of faults)
         log.error(fault, 'an audit chain is not what its last checkpoint stated: it is not signed');
+      noteTurn?.(faults.length > 0 ? 'failed' : 'made');
     } catch (fault) {
+      noteTurn?.('failed');
       const { name, code } = fault as { name?: string; code?: string };
       log.error(
         { fault: name, code, folder: folder.path },

@@ -13,6 +13,7 @@ const WAITING: Record<keyof Backlog, string> = {
   outbox_messages: 'Messages that wait for Temporal or the mail server',
   outbox_oldest_seconds: 'Age of the oldest of them',
   audit_unsigned_records: 'Audit records that no checkpoint covers yet',
+  audit_unsigned_seconds: 'Age of the oldest of them',
   triggers_waiting: 'Triggers of capture systems that are not worked off yet',
   triggers_oldest_seconds: 'Age of the oldest of them',
   pushes_waiting: 'Results whose push failed and is retried automatically',
@@ -47,6 +48,8 @@ export const activityMetrics =
 
 export interface WorkerMetrics {
   observe: Observe;
+  /** Takes the end of this worker's last turn of signing. */
+  noteCheckpoints: (turn: 'made' | 'failed') => void;
   port: number;
   close: () => Promise<void>;
 }
@@ -76,6 +79,11 @@ export async function serveWorkerMetrics(options: {
   const gauges = Object.entries(WAITING).map(
     ([name, help]) => [name as keyof Backlog, new prom.Gauge({ name, help, registers })] as const,
   );
+  const checkpointsFailing = new prom.Gauge({
+    name: 'audit_checkpoints_failing',
+    help: 'Whether this worker could not sign every audit chain, or not keep the checkpoints, when it last tried',
+    registers,
+  });
   const text = async (): Promise<string> => {
     const waiting = await backlog(options.database);
     for (const [name, gauge] of gauges) gauge.set(waiting[name]);
@@ -118,6 +126,7 @@ export async function serveWorkerMetrics(options: {
     observe: (activity, outcome, seconds) => {
       duration.observe({ activity, outcome }, seconds);
     },
+    noteCheckpoints: (turn) => checkpointsFailing.set(turn === 'failed' ? 1 : 0),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

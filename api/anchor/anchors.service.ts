@@ -70,12 +70,9 @@ export async function previewOverride(
   const { policy, facts } = policyAndFacts(row);
   if (row.participant.status === 'withdrawn') throw problem('PARTICIPANT_WITHDRAWN');
   if (facts.anchor.status !== 'finalized')
-    throw problemOf(
-      409,
-      'NOT_FINALIZED',
-      `only a finalized date is overridden; the anchor is ${facts.anchor.status}`,
-      {},
-    );
+    throw problem('NOT_FINALIZED', {
+      detail: `only a finalized date is overridden; the anchor is ${facts.anchor.status}`,
+    });
   const { errors, warnings } = judgeOverride(policy, facts, date, actorId);
   if (errors.length > 0)
     throw problemOf(400, overrideRefusalCode(errors), errors.map((e) => e.message).join('; '), { errors, warnings });

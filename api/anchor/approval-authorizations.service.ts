@@ -3,7 +3,7 @@ import { offerSignature, requestOfStudy } from '../../db/anchor/override-request
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
 import type { Actor } from '../http/access.js';
-import { problem, problemOf } from '../http/errors.js';
+import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import type { GivenOut } from './message-signing.js';
 import { recordingRefusals } from './refused-decisions.js';
@@ -46,12 +46,13 @@ async function authorizeDecision(
   const request = await requestOfStudy(tx, studyId, requestId);
   if (!request) throw problem('NOT_FOUND', { detail: 'There is no such override request in this study.' });
   if (request.requested_by_id === actor.id)
-    throw problemOf(403, 'SELF_APPROVAL', 'Who asked for an override does not decide it.', {});
+    throw problem('SELF_APPROVAL', { detail: 'Who asked for an override does not decide it.' });
   if (!approverRoles(await currentPolicy(tx, studyId)).includes(actor.role))
     throw problem('FORBIDDEN', { detail: 'The policy does not let this user decide overrides.' });
-  if (request.status !== 'pending') throw problemOf(409, 'NOT_PENDING', `The request is ${request.status}.`, {});
+  if (request.status !== 'pending') throw problem('NOT_PENDING', { detail: `The request is ${request.status}.` });
   if (decision === 'deny' && !reason?.trim())
-    throw problemOf(400, 'REASON_REQUIRED', 'A denial needs a reason.', {
+    throw problem('REASON_REQUIRED', {
+      detail: 'A denial needs a reason.',
       errors: [{ path: 'reason', code: 'REASON_REQUIRED', message: 'reason must not be empty' }],
     });
   const { participant_id } = request;

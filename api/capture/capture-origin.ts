@@ -1,4 +1,4 @@
-import { problemOf } from '../http/errors.js';
+import { problem } from '../http/errors.js';
 
 const originOf = (url: string): string => new URL(url).origin;
 
@@ -14,7 +14,8 @@ export function changedOrigin(
   if (before === undefined || after === undefined || originOf(before) === originOf(after)) return undefined;
   const message = 'api_token is required in the same request: api_url names another server';
   if (token === undefined)
-    throw problemOf(422, 'TOKEN_REQUIRED', `${message}.`, {
+    throw problem('TOKEN_REQUIRED', {
+      detail: `${message}.`,
       errors: [{ path: 'api_token', code: 'TOKEN_REQUIRED', message }],
     });
   return { origin_before: originOf(before), origin_after: originOf(after) };

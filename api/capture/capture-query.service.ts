@@ -5,7 +5,7 @@ import { QUERY_SECONDS, datacaptureQueryId, datacaptureQueryType } from '../../w
 import type { Asking, CaptureAnswer, CaptureQuestion } from '../../workflows/domain/capture/query.js';
 import { noteQuestion } from '../../db/capture/capture-questions.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
-import { problem, problemOf } from '../http/errors.js';
+import { problem } from '../http/errors.js';
 import type { Dependencies } from '../dependencies.js';
 
 /**
@@ -70,7 +70,8 @@ export async function askCaptureOrRefuse(
   const seconds = Math.max(services.settings.REQUEST_TIMEOUT_SECONDS, QUERY_SECONDS + 5);
   const answer = await askCapture(services, question, seconds);
   if (!answer.ok)
-    throw problemOf(400, 'CONNECTION_FAILED', `Connection failed: ${answer.message}`, {
+    throw problem('CONNECTION_FAILED', {
+      detail: `Connection failed: ${answer.message}`,
       extra: { error_type: answer.error_type },
     });
   return answer;

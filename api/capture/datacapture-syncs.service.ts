@@ -3,7 +3,7 @@ import { findSync, openSync, startSync, syncIssues } from '../../db/capture/data
 import type { SyncRow } from '../../db/capture/datacapture-syncs.queries.js';
 import { studyById } from '../../db/studies/studies.queries.js';
 import type { Actor } from '../http/access.js';
-import { problem, problemOf } from '../http/errors.js';
+import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { requireConfig } from './datacapture.service.js';
 import type { Tx } from '../../db/client/database.js';
@@ -19,19 +19,11 @@ export async function startStudySync(
   studyId: string,
 ): Promise<{ status: 'started'; sync_id: string }> {
   const config = await requireConfig(tx, studyId);
-  if (!(await studyById(tx, studyId))?.datacapture_enabled)
-    throw problemOf(
-      409,
-      'DATACAPTURE_DISABLED',
-      'The study does not take part in the exchange with a capture system (datacapture_enabled is false).',
-    );
+  if (!(await studyById(tx, studyId))?.datacapture_enabled) throw problem('DATACAPTURE_DISABLED');
   if (config.enrollment_instrument === null) {
-    throw problemOf(
-      400,
-      'NO_ENROLLMENT_INSTRUMENT',
-      'The configuration names no enrollment_instrument: there is nothing to read.',
-      { errors: [{ path: 'enrollment_instrument', code: 'REQUIRED', message: 'enrollment_instrument is not set' }] },
-    );
+    throw problem('NO_ENROLLMENT_INSTRUMENT', {
+      errors: [{ path: 'enrollment_instrument', code: 'REQUIRED', message: 'enrollment_instrument is not set' }],
+    });
   }
   const { row, opened } = await openSync(tx, {
     study_id: studyId,

@@ -14,7 +14,7 @@ import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/dataca
 import { requeueWaitingPushes, retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
-import { Problem, problem, problemOf } from '../http/errors.js';
+import { Problem, problem } from '../http/errors.js';
 import { contentTag } from '../http/conventions/etag.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import { seal } from '../secrets.js';
@@ -37,8 +37,7 @@ import type { Tx } from '../../db/client/database.js';
 /** How long a save that is not `strict` waits for the check against the capture system. */
 const CHECK_SECONDS = 4;
 
-export const configNotFound = () =>
-  problemOf(404, 'CONFIG_NOT_FOUND', 'Capture-system config not found for this study.');
+export const configNotFound = () => problem('CONFIG_NOT_FOUND');
 
 export const configView = (row: DatacaptureConfigRow) => ({
   id: row.id,

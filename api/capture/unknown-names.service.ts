@@ -1,7 +1,7 @@
 import { findConfig } from '../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { readInScope } from '../../db/client/transaction.js';
-import { problemOf } from '../http/errors.js';
+import { problem } from '../http/errors.js';
 import { MAPPING_FIELDS } from './capture-defaults.js';
 import { mergeMappings } from './capture-mapping.service.js';
 import { askCaptureOrRefuse } from './capture-query.service.js';
@@ -26,11 +26,7 @@ export async function unknownNames(asked: Asked, change: ConfigChangeRequest): P
   if (!namesIn(change) && typeof change.project_id !== 'string') return [];
   const stored = await readInScope(asked.services.database, asked.studyId, (tx) => findConfig(tx, asked.studyId));
   if (!stored || change.api_url !== undefined || change.api_token !== undefined) {
-    throw problemOf(
-      400,
-      'SAVE_CONNECTION_FIRST',
-      'A strict check asks the stored connection: save api_url and api_token first, then the mapping.',
-    );
+    throw problem('SAVE_CONNECTION_FIRST');
   }
   const { merged, faults } = mergeMappings(stored, {
     ...(change.participant_field_mapping && { participant_field_mapping: change.participant_field_mapping }),
@@ -52,8 +48,5 @@ export async function unknownNames(asked: Asked, change: ConfigChangeRequest): P
 /** Strict saving: checks the names before anything is written. @throws 400 UNKNOWN_NAMES, each by its path */
 export async function refuseUnknownNames(saving: Saving, change: ConfigChangeRequest): Promise<void> {
   const warnings = await unknownNames(saving, change);
-  if (warnings.length > 0)
-    throw problemOf(400, 'UNKNOWN_NAMES', 'The mapping names what the capture system does not have.', {
-      errors: warnings,
-    });
+  if (warnings.length > 0) throw problem('UNKNOWN_NAMES', { errors: warnings });
 }

@@ -61,8 +61,8 @@ export const exportRoutes = [
     tag,
     summary: 'Get the progress of a background export',
     description:
-      '`status` is pending, running, completed or failed; a completed one has the size and the digest of its ' +
-      'file until it expires.',
+      '`status` is pending, running, completed, failed, or expired; a completed one has the size and the digest of ' +
+      'its file until it expires.',
     access: exporterAccess,
     transaction: 'read',
     responses: { 200: response(ExportStatus, { etag: true }) },

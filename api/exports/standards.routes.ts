@@ -1,5 +1,5 @@
 import { exporterAccess } from '../http/access.js';
-import { route } from '../http/route.js';
+import { response, route } from '../http/route.js';
 import { exportFhir, exportOdm } from './standards.service.js';
 
 const tag = 'Exports';
@@ -12,7 +12,7 @@ export const standardRoutes = [
     tag,
     summary: 'Export a study as CDISC ODM 1.3.2',
     access: exporterAccess,
-    responses: { 200: undefined },
+    responses: { 200: response(undefined, { mediaTypes: ['application/xml'] }) },
     description:
       'XML of one moment, streamed: the plan (events, forms, items, code lists), the sites, and the data of ' +
       'every participant. Visits are events of their window, tasks and forms are forms; what belongs to no ' +
@@ -30,7 +30,7 @@ export const standardRoutes = [
     summary: 'Export a participant as a FHIR R4 bundle',
     access: exporterAccess,
     transaction: 'change',
-    responses: { 200: undefined },
+    responses: { 200: response(undefined, { mediaTypes: ['application/fhir+json'] }) },
     description:
       '`application/fhir+json`, a collection of ResearchStudy, Patient (the code alone), ResearchSubject, a ' +
       'Consent each, and an Observation for each task of each session with its metrics as components.',

@@ -22,6 +22,20 @@ const registry = {
   INVALID_CURSOR: [400, 'The cursor is invalid for this list.'],
   PARTICIPANT_REQUIRED: [400, 'Several participants are assigned to you: name one in X-Participant-ID.'],
   RULE_VIOLATED: [400, 'The request breaks a rule.'],
+  REASON_REQUIRED: [400, 'A reason is required.'],
+  NO_CHANGE: [400, 'The enrollment date is this already.'],
+  NOTHING_TO_RETURN_TO: [400, 'No source gives a date to return to.'],
+  NOT_ALLOWED_AFTER_SCHEDULING: [400, 'The policy forbids another date after a schedule was made.'],
+  NOT_ALLOWED_AFTER_DATA_ENTERED: [400, 'The policy forbids another date after data were entered.'],
+  NOT_ALLOWED_AFTER_SIGNATURE: [400, 'The policy forbids another date after a form was signed.'],
+  NOT_ALLOWED_AFTER_LOCK: [400, 'The policy forbids another date after a form was locked.'],
+  CONNECTION_FAILED: [400, 'The capture system is not reached, or refuses.'],
+  NO_ENROLLMENT_INSTRUMENT: [400, 'The configuration names no enrollment_instrument: there is nothing to read.'],
+  SAVE_CONNECTION_FIRST: [
+    400,
+    'A strict check asks the stored connection: save api_url and api_token first, then the mapping.',
+  ],
+  UNKNOWN_NAMES: [400, 'The mapping names what the capture system does not have.'],
   UNAUTHENTICATED: [401, 'An access token is required: Authorization: Bearer <token>.'],
   INVALID_TOKEN: [401, 'The access token is not valid or has expired.'],
   INVALID_CREDENTIALS: [401, 'Email or password is wrong.'],
@@ -32,8 +46,10 @@ const registry = {
     'This needs your password or a code again: X-Reauthentication, or password or code in the body.',
   ],
   REAUTHENTICATION_FAILED: [401, 'The password or code is wrong.'],
+  INVALID_SIGNATURE: [401, 'The trigger is not signed with the webhook secret of its project.'],
   INVALID_LINK: [401, 'The link is invalid, has expired, or was used already.'],
   FORBIDDEN: [403, 'Your role does not allow this.'],
+  SELF_APPROVAL: [403, 'Who asked for an override, or wrote a waiver, does not decide it.'],
   MISSING_SCOPE: [403, 'The token lacks the required scope.'],
   MFA_REQUIRED: [403, 'Your role requires a second factor.'],
   RECIPIENT_NOT_ALLOWED: [
@@ -44,12 +60,26 @@ const registry = {
   CSRF_REFUSED: [403, 'A change by the portal’s cookie needs the header X-Portal-CSRF: 1.'],
   RESULTS_NOT_SHARED: [403, 'The study does not show participants their results.'],
   NOT_FOUND: [404, 'There is no such resource.'],
+  CONFIG_NOT_FOUND: [404, 'Capture-system config not found for this study.'],
+  OVERRIDE_REQUEST_NOT_FOUND: [404, 'There is no such override request of this participant.'],
   METHOD_NOT_ALLOWED: [405, 'This path does not support the method.'],
   NOT_ACCEPTABLE: [406, 'Only application/json is available.'],
   EXPECTATION_FAILED: [417, 'Unsupported Expect header.'],
   REQUEST_TIMEOUT: [408, 'The request took too long to arrive.'],
   CONFLICT: [409, 'The request conflicts with what is stored.'],
   STALE: [409, 'The resource has changed since you read it.'],
+  STALE_VERSION: [409, 'The enrollment date has changed since you read it.'],
+  PREVIEW_STALE: [409, 'What the preview showed has changed since.'],
+  OVERRIDE_REQUIRED: [409, 'The enrollment date is final: a change needs an override.'],
+  OVERRIDE_PENDING: [409, 'An override request is pending already.'],
+  NOT_FINALIZED: [409, 'Only a final enrollment date is overridden.'],
+  NOT_PROVISIONAL: [409, 'Only a proposed enrollment date is cancelled.'],
+  NOT_PENDING: [409, 'The override request is decided.'],
+  NOT_FAILED: [409, 'Only a failed trigger can be retried.'],
+  DATACAPTURE_DISABLED: [
+    409,
+    'The study does not take part in the exchange with a capture system (datacapture_enabled is false).',
+  ],
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body.'],
   IDEMPOTENCY_IN_PROGRESS: [409, 'A request with this Idempotency-Key is still running.'],
   STUDY_CODE_TAKEN: [409, 'Another study has this study_code.'],
@@ -109,6 +139,7 @@ const registry = {
   RANGE_NOT_SATISFIABLE: [416, 'Range not satisfiable.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'Unsupported content type.'],
   VALIDATION_FAILED: [422, 'The request does not match its schema.'],
+  TOKEN_REQUIRED: [422, 'Another server in api_url needs its api_token in the same request.'],
   NO_DELIVERY_REPORT: [422, 'The mail is not a delivery status notification (RFC 3464).'],
   INVALID_VALUE: [422, 'A value cannot be stored.'],
   HEADERS_TOO_LARGE: [431, 'The headers are too large.'],
@@ -116,6 +147,7 @@ const registry = {
   QUOTA_EXCEEDED: [429, 'The quota is exhausted for now.'],
   INTERNAL: [500, 'Internal error.'],
   UNAVAILABLE: [503, 'The service is stopping or not ready.'],
+  SECRET_UNREADABLE: [503, 'The webhook secret of this project cannot be read at the moment.'],
   DATABASE_UNAVAILABLE: [503, 'The database is unavailable.'],
   TEMPORAL_UNAVAILABLE: [503, 'The workflow service is unavailable.'],
   BROWSER_UNAVAILABLE: [503, 'PDF rendering is unavailable.'],
@@ -168,11 +200,15 @@ export class Problem extends Error {
 /** The problem of a registered code. */
 export function problem(code: ErrorCode, options: ProblemOptions = {}): Problem {
   const [status, detail] = registry[code];
-  const headers = status === 503 ? { 'Retry-After': '1', ...options.headers } : options.headers;
+  const soon = status === 503 || code === 'IDEMPOTENCY_IN_PROGRESS';
+  const headers = soon ? { 'Retry-After': '1', ...options.headers } : options.headers;
   return new Problem(status, code, options.detail ?? detail, { ...options, ...(headers && { headers }) });
 }
 
-/** A problem whose status and code come from elsewhere: the anchor decisions of `AnchorOutcome.refused`. */
+/**
+ * A problem whose status and code come from elsewhere, such as the decisions of `AnchorOutcome.refused`. The registry
+ * has each of these codes too.
+ */
 export const problemOf = (status: number, code: string, detail: string, options: ProblemOptions = {}): Problem =>
   new Problem(
     status,

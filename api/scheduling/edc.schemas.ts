@@ -122,6 +122,8 @@ export const EventInstance = record('EventInstance', {
   status: VisitStatus,
   completed_at: nullable(Instant),
   schedule_version_id: nullable(Uuid),
-  anchor_reconciled: Type.Boolean(),
+  anchor_reconciled: Type.Boolean({
+    description: 'completed, or superseded with a final date, under an anchor date that has moved since',
+  }),
   anchor_reconciled_at: nullable(Instant),
 });

@@ -83,7 +83,9 @@ export const Visit = record('ScheduledVisit', {
   session_id: nullable(Uuid),
   data_sync_status: nullable(oneOf('pending', 'synced', 'failed')),
   synced_at: nullable(Instant),
-  anchor_reconciled: Type.Boolean(),
+  anchor_reconciled: Type.Boolean({
+    description: 'completed, or superseded with a final date, under an anchor date that has moved since',
+  }),
   anchor_reconciled_at: nullable(Instant),
   needs_review: Type.Boolean(),
   reporting_target_date: nullable(IsoDate),

@@ -35,7 +35,8 @@ class BrokenChain extends Error {
 /**
  * Signs every chain, or one, that grew since its last checkpoint, and stores the checkpoint in the database and in the
  * folder. A checkpoint is signed only if it continues the last one in both places: the new records are recomputed
- * first. Only one process of the database does this at a time.
+ * first. Only one process of the database does this at a time. A failure, as of a file, is thrown after the other
+ * chains.
  * @returns the new checkpoints, and the unsigned chains with the reason
  */
 export async function makeCheckpoints(
@@ -45,6 +46,7 @@ export async function makeCheckpoints(
 ): Promise<Checkpointed> {
   await folder.prepare(signer);
   const result: Checkpointed = { made: [], faults: [] };
+  const failures: Error[] = [];
   await database.transaction(async (lock) => {
     // A first checkpoint of a long chain is slow and has its own transaction; the lock is held meanwhile.
     await execute(
@@ -56,9 +58,13 @@ export async function makeCheckpoints(
     const outside = new Set(await folder.chains());
     for (const { chain, rows, head } of heads) {
       const known = last.get(chain);
-      // Nothing new, and already in the folder.
-      if (rows === (known ?? 0) && (known === undefined || outside.has(chain))) continue;
       try {
+        // Nothing new, and already in the folder.
+        if (
+          rows === (known ?? 0) &&
+          (known === undefined || (outside.has(chain) && (await folder.endsAt(chain, rows))))
+        )
+          continue;
         const stored = await checkpointsOf(lock, chain);
         const previous = await lastOf(chain, stored, folder, keys);
         if (rows < (previous?.rows ?? 0))
@@ -75,11 +81,14 @@ export async function makeCheckpoints(
         // deletion.
         await folder.keep(chain, kept);
       } catch (fault) {
-        if (!(fault instanceof BrokenChain)) throw fault;
-        result.faults.push({ chain, first_bad_id: `${chain}/${fault.seq}`, fault: fault.fault });
+        if (fault instanceof BrokenChain)
+          result.faults.push({ chain, first_bad_id: `${chain}/${fault.seq}`, fault: fault.fault });
+        // The file of one chain keeps no other unsigned.
+        else failures.push(fault as Error);
       }
     }
   });
+  if (failures[0]) throw failures[0];
   return result;
 }
 

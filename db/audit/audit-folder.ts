@@ -14,6 +14,9 @@ const LINES = '.ndjson',
  * that were cut, rewritten or deleted in the database.
  */
 export class CheckpointFolder {
+  /** The rows of each chain's last checkpoint, as this object has read them here. */
+  readonly #last = new Map<string, number>();
+
   constructor(readonly path: string) {}
 
   private file(chain: string): string {
@@ -58,6 +61,15 @@ export class CheckpointFolder {
       else throw new Error(`${this.file(chain)}, line ${at + 1} is not a checkpoint`);
     }
     return [...found.values()].sort((a, b) => a.rows - b.rows);
+  }
+
+  /**
+   * Whether a chain's last checkpoint here is the one of so many rows: its line may be missing after a full disk or a
+   * crash. A file is read once for each checkpoint, by the process that asks.
+   */
+  async endsAt(chain: string, rows: number): Promise<boolean> {
+    if (this.#last.get(chain) !== rows) this.#last.set(chain, (await this.read(chain)).at(-1)?.rows ?? 0);
+    return this.#last.get(chain) === rows;
   }
 
   /** The checkpoints of every chain, or of one. */

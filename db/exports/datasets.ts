@@ -123,7 +123,10 @@ export const datasets = {
       textColumn('datacapture_event', 'event in the capture system'),
       choiceColumn(SYNC_STATUS, 'data_sync_status', 'how the push of its results stands'),
       instant('synced_at', 'when its results were pushed'),
-      boolean('anchor_reconciled', 'completed under an older anchor date'),
+      boolean(
+        'anchor_reconciled',
+        'completed, or superseded with a final date, under an anchor date that has moved since',
+      ),
       instant('anchor_reconciled_at', 'since when'),
       boolean('needs_review', 'waits for a review'),
       date('reporting_target_date', 'target by the newer anchor date'),

@@ -7,6 +7,7 @@ export interface Backlog {
   outbox_messages: number;
   outbox_oldest_seconds: number;
   audit_unsigned_records: number;
+  audit_unsigned_seconds: number;
   triggers_waiting: number;
   triggers_oldest_seconds: number;
   pushes_waiting: number;
@@ -31,6 +32,9 @@ export const backlog = (database: Database): Promise<Backlog> =>
        (select coalesce(sum(c.seq - coalesce(k.seq, 0)), 0)::float8 from audit_chains c
           left join (select chain, max(seq) as seq from audit_checkpoints group by chain) k
             using (chain)) as audit_unsigned_records,
+       (select coalesce(extract(epoch from clock_timestamp() - min(l.created_at)), 0)::float8 from audit_chains c
+          left join (select chain, max(seq) as seq from audit_checkpoints group by chain) k using (chain)
+          join audit_log l on l.chain = c.chain and l.seq = coalesce(k.seq, 0) + 1) as audit_unsigned_seconds,
        t.waiting as triggers_waiting, t.oldest as triggers_oldest_seconds, p.waiting as pushes_waiting,
          p.failed as pushes_failed,
        (select count(*)::int from datacapture_breakers where state <> 'closed') as capture_breakers_open,

@@ -3,7 +3,7 @@
  * its search attributes. Existing ones stay.
  */
 import { SchemaError } from '../../db/migrate.js';
-import { SettingsError, type Settings } from '../../settings.js';
+import { SettingsError, temporalTls, type Settings } from '../../settings.js';
 import { lookAtOwnServers } from './own-servers.js';
 import { prepareDatabase } from './postgres/prepare-database.js';
 import { StartError } from './start-error.js';
@@ -26,6 +26,7 @@ async function deploy(settings: Settings): Promise<void> {
   if (adminCreated) console.log(`made the first admin, ${settings.ADMIN_EMAIL}`);
   await ensureNamespace({
     address: TEMPORAL_ADDRESS,
+    ...temporalTls(settings),
     namespace: settings.TEMPORAL_NAMESPACE,
     retentionDays: settings.TEMPORAL_RETENTION_DAYS,
   });

@@ -2,8 +2,10 @@ import { Redis } from 'ioredis';
 import { createTransport } from 'nodemailer';
 import pg from 'pg';
 import { SchemaError, refuseUnknown } from '../../db/migrate.js';
+import { temporalTls } from '../../settings.js';
 import type { Settings } from '../../settings.js';
 import { askTemporal, ensureNamespace } from './temporal/temporal-setup.js';
+import type { TemporalPlace } from './temporal/temporal-setup.js';
 import { StartError } from './start-error.js';
 
 const PATIENCE = 5000;
@@ -22,9 +24,9 @@ export interface Found {
  * migrate
  */
 export async function checkOwnServers(settings: Settings): Promise<string[]> {
-  const { faults, warnings } = await lookAtOwnServers(settings, (address) =>
+  const { faults, warnings } = await lookAtOwnServers(settings, (place) =>
     ensureNamespace({
-      address,
+      ...place,
       namespace: settings.TEMPORAL_NAMESPACE,
       retentionDays: settings.TEMPORAL_RETENTION_DAYS,
     }),
@@ -36,7 +38,7 @@ export async function checkOwnServers(settings: Settings): Promise<string[]> {
 /** As above, every fault as it is found. @param temporal checks its server; by default nothing is created there */
 export async function lookAtOwnServers(
   settings: Settings,
-  temporal: (address: string) => Promise<void> = askTemporal,
+  temporal: (place: TemporalPlace) => Promise<void> = askTemporal,
 ): Promise<Found> {
   const { DATABASE_URL, TEMPORAL_ADDRESS, REDIS_URL, SMTP_URL } = settings;
   const [databaseFault, temporalFault, redisFault, mailFault] = await Promise.all([
@@ -45,7 +47,9 @@ export async function lookAtOwnServers(
       : faultOf('DATABASE_URL', 'PostgreSQL', place(DATABASE_URL), () => askDatabase(DATABASE_URL)),
     TEMPORAL_ADDRESS === undefined
       ? undefined
-      : faultOf('TEMPORAL_ADDRESS', 'The Temporal server', TEMPORAL_ADDRESS, () => temporal(TEMPORAL_ADDRESS)),
+      : faultOf('TEMPORAL_ADDRESS', 'The Temporal server', TEMPORAL_ADDRESS, () =>
+          temporal({ address: TEMPORAL_ADDRESS, ...temporalTls(settings) }),
+        ),
     REDIS_URL === undefined ? undefined : faultOf('REDIS_URL', 'Redis', place(REDIS_URL), () => askRedis(REDIS_URL)),
     SMTP_URL === undefined
       ? undefined

@@ -99,7 +99,7 @@ async function answers(address: string, cancelled: AbortSignal): Promise<void> {
   for (;;) {
     cancelled.throwIfAborted();
     try {
-      return await askTemporal(address);
+      return await askTemporal({ address });
     } catch {
       // Not there yet; if it never comes, the part reports it with the server's last output.
       await sleep(200, undefined, { signal: cancelled });

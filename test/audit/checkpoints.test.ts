@@ -80,6 +80,24 @@ describe('Audit checkpoints', function suite() {
     expect(again).to.deep.equal({ items: [], total: 0 });
   });
 
+  it('are outside again after the next run where their line was lost there, without new records', async () => {
+    const kept = join((await service()).data_dir, 'audit-checkpoints', `${study.id}.ndjson`);
+    const whole = readFileSync(kept, 'utf8');
+    const linesOf = (text: string) =>
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown);
+    expect(linesOf(whole)).to.have.length(2);
+    // As a full disk or a crash leaves it: the commit is there, its line is not, or only a part of it.
+    for (const left of [whole.indexOf('\n') + 1, whole.length - 20]) {
+      writeFileSync(kept, whole.slice(0, left));
+      const run = await root.expect<Page>(201, 'POST', '/api/audit/checkpoints', { study_id: study.id });
+      expect(run.items).to.deep.equal([]);
+      expect(linesOf(readFileSync(kept, 'utf8'))).to.deep.equal(linesOf(whole));
+    }
+  });
+
   it('are an admin’s; the public key is anybody’s', async () => {
     const other = await user(root, 'researcher', { study_ids: [study.id] });
     for (const [method, path] of [

@@ -70,6 +70,16 @@ describe('Alerts and dashboard of docs/operations', function suite() {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).to.equal(dashboard.panels.length);
   });
 
+  it('see a count that grows in any process, and that nothing happens where nothing ever did', () => {
+    for (const [of, expression] of expressions) {
+      // Each process counts for itself, and from zero after a start: its counters are compared as increases alone.
+      const grown = expression.replaceAll(/\b(?:rate|increase)\([^[\]]*\[\w+\]\)/g, '');
+      expect(grown, of).not.to.match(/\w+_(?:total|count|sum|bucket)\b/);
+      // A series without a value is no zero.
+      if (/\bincrease\(.*== 0$/.test(expression)) expect(expression, of).to.match(/ or vector\(0\)\) == 0$/);
+    }
+  });
+
   it('name only what API and worker really expose', async () => {
     const port = await freePort();
     const [api, service] = [
@@ -108,6 +118,24 @@ describe('Alerts and dashboard of docs/operations', function suite() {
         /^((?:outbox|triggers|pushes|audit|capture|event|override|log)_\w+) (.*)$/gm,
       ))
         expect(Number(value), name).to.be.at.least(0);
+
+      // Records come all the time: the age of the oldest unsigned one is what shows that nothing is signed.
+      const { records, seconds, since } = await until(
+        async () => {
+          const signing = performance.now();
+          await http.expect(201, 'POST', '/api/audit/checkpoints', {});
+          await newParticipant(http, (await newStudy(http)).id);
+          const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, scraper)).text();
+          const figure = (name: string) => Number(new RegExp(`^audit_unsigned_${name} (.*)$`, 'm').exec(text)?.[1]);
+          const found = { records: figure('records'), seconds: figure('seconds') };
+          // A record that began before the signing and was committed after it is older: then once more.
+          const inSeconds = (performance.now() - signing) / 1000;
+          return found.seconds <= inSeconds ? { ...found, since: inSeconds } : undefined;
+        },
+        { timeout: 30_000, what: 'the age of unsigned records to begin anew with a checkpoint' },
+      );
+      expect(records).to.be.above(0);
+      expect(seconds).to.be.within(0, since);
     } finally {
       await Promise.all([api.stop(), service.stop()]);
     }

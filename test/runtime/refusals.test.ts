@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -6,6 +7,7 @@ import { checkOwnServers } from '../../scripts/runtime/own-servers.js';
 import { StartError } from '../../scripts/runtime/start-error.js';
 import { readSettings } from '../../settings.js';
 import { freePort } from '../support/api-process.js';
+import { PRODUCTION } from '../support/production.js';
 import { failedStart, temporaryDataDir } from '../support/service.js';
 
 /** A start that cannot go on says so in a sentence, without a stack, and exits with 1. */
@@ -51,6 +53,32 @@ describe('a start that cannot go on', function () {
       expect(output, tool).not.to.match(/hidden-word|Acquire connection error/);
     }
     expect(existsSync(join(folder, 'backups')), 'nothing was begun').to.equal(false);
+  });
+
+  it('of a tool in production does not ask for secrets that it does not use', async () => {
+    const folder = temporaryDataDir();
+    mkdirSync(folder, { recursive: true });
+    const keyFile = join(folder, 'old-key');
+    writeFileSync(keyFile, PRODUCTION.DATACAPTURE_ENCRYPTION_KEY);
+    const key = randomBytes(32).toString('hex');
+    const tools: [string, string[], string][] = [
+      ['backup', [], `No service runs on ${folder} `],
+      ['restore', ['--into', join(folder, 'new'), '--keys', folder], 'holds no complete back-up'],
+      ['migrate', [], 'No database: set DATABASE_URL, or DATA_DIR to the folder of a running service'],
+      ['audit-verify', [], 'No database: set DATABASE_URL, or DATA_DIR to the folder of a running service'],
+      ['rotate-datacapture-key', ['--old-key-file', keyFile], 'No database: set DATABASE_URL, or DATA_DIR'],
+    ];
+    for (const [tool, args, expected] of tools) {
+      const env = { NODE_ENV: 'production', DATA_DIR: folder, BACKUP_DIR: join(folder, 'backups') };
+      const own: Record<string, string> = tool.startsWith('rotate') ? { DATACAPTURE_ENCRYPTION_KEY: key } : {};
+      const { code, output } = await failedStart({ ...env, ...own }, [
+        process.execPath,
+        `dist/scripts/${tool}.js`,
+        ...args,
+      ]);
+      expect([tool, code], output).to.deep.equal([tool, 1]);
+      expect(output, tool).to.contain(expected).and.not.to.contain('is required in production');
+    }
   });
 
   it('of a simulation says before it calculates that its folder cannot be made, and does not try for ever', async function () {

@@ -170,6 +170,7 @@ describe('the settings', () => {
     ['REQUEST_TIMEOUT_SECONDS', '3000000', 'must lie between 0.001 and 2147483, not 3000000'],
     ['TEMPORAL_RETENTION_DAYS', '200000', 'must lie between 1 and 36500, not 200000'],
     ['DATABASE_POOL_MAX', '2', 'must lie between 3 and 10000, not 2'],
+    ['TEMPORAL_TLS_CA_FILE', '/no/such/ca.pem', 'names /no/such/ca.pem, which cannot be read (ENOENT)'],
   ] as const) {
     it(`refuse ${name}=${value} that is of another form, in one sentence`, () => {
       expect(faultsOf({ [name]: value })).to.deep.equal([`${name} ${fault}`]);
@@ -189,6 +190,21 @@ describe('the settings', () => {
       ['ADMIN_EMAIL', 'admin@localhost'],
     ] as const)
       expect(faultsOf({ [name]: value }), `${name} ${value}`).to.deep.equal([]);
+  });
+
+  it('refuse certificates that would count for nothing, and half of a pair', () => {
+    const file = join(root, 'package.json');
+    const tls = { TEMPORAL_ADDRESS: 'temporal.example.org:7233', TEMPORAL_TLS: 'true' };
+    expect(faultsOf({ ...tls, TEMPORAL_TLS_CA_FILE: file })).to.deep.equal([]);
+    expect(faultsOf({ ...tls, TEMPORAL_ADDRESS: '' })).to.deep.equal([
+      'TEMPORAL_TLS is true, which needs TEMPORAL_ADDRESS',
+    ]);
+    expect(faultsOf({ TEMPORAL_TLS_CA_FILE: file })).to.deep.equal([
+      'TEMPORAL_TLS_CA_FILE is set, which needs TEMPORAL_TLS',
+    ]);
+    expect(faultsOf({ ...tls, TEMPORAL_TLS_CERT_FILE: file })).to.deep.equal([
+      'TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE belong together: set both, or none',
+    ]);
   });
 
   it('refuse an environment that is none', () => {

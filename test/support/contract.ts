@@ -101,7 +101,10 @@ export function holdAgainstContract(
   const declared = operation.responses[status] ?? anywhere(operation, status);
   if (!declared)
     throw new Error(`${key}: the contract does not name this status (${JSON.stringify(body).slice(0, 300)})`);
-  if (!contentType.startsWith('application/json')) return;
+  const type = contentType.split(';', 1)[0]!.trim();
+  if (status < 300 && type !== '' && declared.content?.[type] === undefined)
+    throw new Error(`${key}: the contract does not name ${type}`);
+  if (type !== 'application/json') return;
   if (!validators.has(key)) {
     const schema = declared.content?.['application/json']?.schema;
     validators.set(key, schema && validatorOf(schema));

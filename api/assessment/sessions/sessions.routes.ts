@@ -147,7 +147,7 @@ export const sessionRoutes = [
     summary: 'List sessions',
     access: inStudy(),
     transaction: 'read',
-    description: `\`from\` and \`to\` are inclusive dates of the start. ${named}`,
+    description: `\`from\` and \`to\` are inclusive dates of the start (UTC). ${named}`,
     query: Type.Object({
       ...paging,
       sort: sorting('started_at', 'completed_at', 'created_at', 'status'),

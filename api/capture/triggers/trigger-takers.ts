@@ -7,7 +7,7 @@ import { withStudyScope } from '../../../db/client/transaction.js';
 import { networkOf } from '../../../db/identity/caller-network.js';
 import { encryptionKeyBytes } from '../../../settings.js';
 import type { Dependencies } from '../../dependencies.js';
-import { problemOf } from '../../http/errors.js';
+import { problem } from '../../http/errors.js';
 import { assertAllowed, rateHeaders } from '../../http/middleware/rate-limit.js';
 import type { Allowance } from '../../http/rate-limits.js';
 import { hasValidSignature } from './trigger-signature.js';
@@ -80,12 +80,12 @@ export async function takersNow(services: Dependencies, request: TriggerRequest)
   if (signed.length > 0) return { takers: signed };
   // It may be signed with an unreadable secret: the sender is not told that it is wrong.
   if (unreadable.length > 0) {
-    throw problemOf(503, 'SECRET_UNREADABLE', 'The webhook secret of this project cannot be read at the moment.', {
+    throw problem('SECRET_UNREADABLE', {
       cause: unreadable[0]!.fault,
       headers: { 'Retry-After': '60' },
     });
   }
-  throw problemOf(401, 'INVALID_SIGNATURE', 'The trigger is not signed with the webhook secret of its project.', {
+  throw problem('INVALID_SIGNATURE', {
     headers: rateHeaders(await countSender(services, request)),
   });
 }

@@ -2,7 +2,7 @@ import { isExchanging } from '../../../db/capture/datacapture-configs.queries.js
 import { findWebhookEvent, retryWebhookEvent } from '../../../db/capture/webhook-events.queries.js';
 import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
 import { auditActor } from '../../http/audit-actor.js';
-import { problem, problemOf } from '../../http/errors.js';
+import { problem } from '../../http/errors.js';
 import type { RequestScope } from '../../http/state.js';
 
 /** Requeues a failed trigger. @throws 404, 409 NOT_FAILED, DATACAPTURE_DISABLED */
@@ -10,13 +10,11 @@ export async function retryTrigger({ tx, audit, actor, context }: RequestScope, 
   const event = await findWebhookEvent(tx, id, 'for update');
   if (!event) throw problem('NOT_FOUND', { detail: 'There is no such webhook event.' });
   if (event.status !== 'failed')
-    throw problemOf(409, 'NOT_FAILED', `Only a failed trigger can be retried; this one is ${event.status}.`);
+    throw problem('NOT_FAILED', { detail: `Only a failed trigger can be retried; this one is ${event.status}.` });
   if (!(await isExchanging(tx, event.study_id)))
-    throw problemOf(
-      409,
-      'DATACAPTURE_DISABLED',
-      'The study does not take part in the exchange with a capture system (datacapture_enabled is false).',
-    );
+    throw problem('DATACAPTURE_DISABLED', {
+      detail: 'The study does not take part in the exchange with a capture system (datacapture_enabled is false).',
+    });
   const retried = await retryWebhookEvent(tx, event);
   audit.record({
     ...auditActor(actor, context),

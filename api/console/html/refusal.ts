@@ -35,7 +35,15 @@ export function refusalOf(
 /** The most rules listed as sentences. */
 const MAX_FAULTS = 5;
 /** Codes whose entries carry the message. */
-const EACH_ENTRY = ['VALIDATION_FAILED', 'RULE_VIOLATED'];
+const EACH_ENTRY = [
+  'VALIDATION_FAILED',
+  'RULE_VIOLATED',
+  'NOT_ALLOWED_AFTER_SCHEDULING',
+  'NOT_ALLOWED_AFTER_DATA_ENTERED',
+  'NOT_ALLOWED_AFTER_SIGNATURE',
+  'NOT_ALLOWED_AFTER_LOCK',
+  'TOKEN_REQUIRED',
+];
 
 /** A refusal as one text, for small places. */
 export function refusalText(words: Words, fault: Problem, named?: (path: string) => string): string {

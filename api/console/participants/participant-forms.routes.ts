@@ -23,7 +23,7 @@ import { previewOverride } from '../../anchor/anchors.service.js';
 import { inStudy, staff, withNote } from '../../http/access.js';
 import type { Actor } from '../../http/access.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
-import { brokenRule, problem, problemOf } from '../../http/errors.js';
+import { brokenRule, problem } from '../../http/errors.js';
 import type { Problem } from '../../http/errors.js';
 import type { RequestContext } from '../../http/request-context.js';
 import type { Dependencies } from '../../dependencies.js';
@@ -232,7 +232,7 @@ export const participantForms = [
       if (before?.waiver_approved_by_id !== actor.id) {
         if (!before?.has_waiver || before.waiver_approved_by_id !== null) throw problem('STALE');
         if (!mayApproveWaiver(before, actor))
-          throw problemOf(403, 'SELF_APPROVAL', 'The author of a waiver does not approve it.');
+          throw problem('SELF_APPROVAL', { detail: 'The author of a waiver does not approve it.' });
         const proof = proofOf(form.get('proof_password'), credential);
         const signing = { settings: services.settings, proof, meaning: undefined };
         const same = { ...restOf(before), status: before.status };

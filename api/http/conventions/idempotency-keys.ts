@@ -90,7 +90,7 @@ async function waitForTwin(
       if (stored.finished) return stored.status === null ? undefined : replay(stored, request);
       if (await takeOverKey(db, request.name, ABANDONED_SECONDS)) return undefined;
     }
-    if (performance.now() > deadline) throw problem('IDEMPOTENCY_IN_PROGRESS', { headers: { 'Retry-After': '1' } });
+    if (performance.now() > deadline) throw problem('IDEMPOTENCY_IN_PROGRESS');
     await pause(POLL_MS);
   } while (!(await claimKey(db, request.name, request.bodyHash)));
   return undefined;

@@ -107,7 +107,8 @@ function errorResponse(status: number, route: Route, components: Components): Js
   const tagged = status === 409 && takesTag(route);
   const content = problems(
     [...USUAL, ...(tagged ? ['ETag'] : []), ...(status === 429 || status === 503 ? ['Retry-After'] : [])],
-    `${about}. Codes: ${codesOf(status)}`,
+    // The list of the codes is long, and there once.
+    `${about}. Codes: ${tagged ? 'those of the response Conflict' : codesOf(status)}`,
     ErrorBody,
     components,
   );
@@ -152,6 +153,12 @@ export function responses(route: Route, components: Components): Json {
   return { ...result, default: anyOther(components) };
 }
 
+/** The schema of a file: JSON of a standard is an object, a text is a text, anything else is bytes. */
+function contentOf(mediaType: string): Json {
+  if (mediaType.endsWith('+json')) return { type: 'object', additionalProperties: true };
+  return /^text\/|[+/]xml$|json/.test(mediaType) ? string : { type: 'string', format: 'binary' };
+}
+
 /**
  * The content of a success: JSON by its schema, and files. A created record, or started work, is only answered in JSON.
  */
@@ -162,12 +169,7 @@ function content(
   components: Components,
 ): Json {
   const files =
-    status === 200 || status === 206
-      ? mediaTypes.map(
-          (type) =>
-            [type, { schema: /^text\/|svg|json/.test(type) ? string : { type: 'string', format: 'binary' } }] as const,
-        )
-      : [];
+    status === 200 || status === 206 ? mediaTypes.map((type) => [type, { schema: contentOf(type) }] as const) : [];
   if (!schema && files.length === 0) return {};
   return {
     content: {

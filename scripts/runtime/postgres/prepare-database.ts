@@ -57,7 +57,7 @@ async function demandFittingKey(databaseUrl: string, key: string | undefined): P
         'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: ' +
           `${foreign.map(({ what, count }) => `${count} ${what}${count === 1 ? '' : 's'}`).join(', ')} ` +
           `${all === 1 ? 'was' : 'were'} encrypted with another key. Set that one again; to change keys run ` +
-          'scripts/rotate-datacapture-key first.',
+          '"npm run rotate:datacapture-key" first (docs/OPERATIONS.md, "Change a secret").',
       );
     }
   } finally {

@@ -1,28 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
+import type { temporalTls } from '../../../settings.js';
 import { searchAttributes } from '../../../workflows/search-attributes.js';
 
 const GRPC_NOT_FOUND = 5;
 /** INDEXED_VALUE_TYPE_KEYWORD, _DATETIME and _KEYWORD_LIST of the server's API. */
 const KINDS = { Keyword: 2, Datetime: 6, KeywordList: 7 } as const;
 
+/** The address of an external Temporal server, and its TLS. */
+export type TemporalPlace = { address: string } & ReturnType<typeof temporalTls>;
+
 /** @throws Error when no Temporal server answers there; nothing is created. */
-export async function askTemporal(address: string): Promise<void> {
-  await (await Connection.connect({ address, connectTimeout: 5000 })).close();
+export async function askTemporal(place: TemporalPlace): Promise<void> {
+  await (await Connection.connect({ ...place, connectTimeout: 5000 })).close();
 }
 
 /** Prepares an external Temporal server: creates the namespace and the search attributes. */
 export async function ensureNamespace({
-  address,
   namespace,
   retentionDays,
-}: {
-  address: string;
+  ...place
+}: TemporalPlace & {
   namespace: string;
   retentionDays: number;
 }): Promise<void> {
-  const connection = await Connection.connect({ address, connectTimeout: 5000 });
+  const connection = await Connection.connect({ ...place, connectTimeout: 5000 });
   try {
     await connection.withDeadline(Date.now() + 40_000, async () => {
       if (!(await isThere(connection, namespace))) {
