@@ -47,7 +47,8 @@ describe('a capture system that takes its time', function () {
     stage.simulator.control.clearFaults();
   });
 
-  it('a dictionary is read of the forms that are needed alone', async () => {
+  for (const custom_rule of [undefined, "forms.enroll.enrolled != '' && participant.status == 'enrolled'"])
+  it(`a dictionary is read of the forms that are needed alone${custom_rule ? ', whatever words the policy has' : ''}`, async () => {
     const forms = Array.from({ length: 40 }, (_, n) => `extra_${n}`);
     const dictionary = [
       'field_name,form_name,field_type,field_label,select_choices_or_calculations,text_validation_type_or_show_slider_number',
@@ -59,7 +60,13 @@ describe('a capture system that takes its time', function () {
     const events = [
       { event_name: 'Baseline', day_offset: 0, offset_min: 0, offset_max: 7, forms: ['start', 'enroll', 'cognition'] },
     ];
-    const study = await stage.study({ project: { events, instruments: [] }, dictionary, connect: false });
+    const policy = custom_rule && { config: { enrollment_date_policy: { prerequisites: { custom_rule } } } };
+    const study = await stage.study({
+      project: { events, instruments: [] },
+      dictionary,
+      connect: false,
+      ...(policy && { study: policy }),
+    });
     await study.connect({
       event_battery_mapping: study.mapped({ baseline_arm_1: { target_day: 0 } }),
       participant_field_mapping: { enrollment_date: 'enrolled' },
