@@ -6,7 +6,13 @@ import { isCalendarDate, isDateLike } from '../../workflows/domain/capture/dates
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { missingDataCodes } from '../../workflows/domain/capture/missing-codes.js';
-import { factItems, mapParticipant, namedItems, policyItems, sitesOfGroup } from '../../workflows/domain/capture/participant.js';
+import {
+  factItems,
+  mapParticipant,
+  namedItems,
+  policyItems,
+  sitesOfGroup,
+} from '../../workflows/domain/capture/participant.js';
 import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
 import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
 
