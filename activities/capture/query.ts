@@ -11,6 +11,8 @@ import { readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import type { ScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import { planVisits } from '../../workflows/domain/scheduling/schedule.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
+import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
+import { followEvents, presentName } from '../../workflows/domain/capture/known-events.js';
 import { QUERY_SECONDS } from '../../workflows/domain/capture/query.js';
 import type {
   CaptureAnswer,
@@ -103,14 +105,41 @@ async function checkNames(
   { study_id, proposed }: Extract<CaptureQuestion, { kind: 'check-mapping' }>,
   client: CaptureClient,
 ): Promise<MappingWarning[]> {
-  const mapping = { ...config, ...(proposed as MappingFields) };
-  const { listed, ...dictionary } = await dictionaryOf(client, mapping);
+  const given = { ...config, ...(proposed as MappingFields) };
+  const { listed, ...dictionary } = await dictionaryOf(client, given);
   if (Object.keys(proposed).length === 0) await noteEvents(deps, study_id, listed);
   const { batteries, sources } = await readInScope(deps.database, study_id, async (tx) => ({
     batteries: await tasksOfBatteries(tx, study_id),
     sources: await readScheduleSources(tx, study_id),
   }));
-  return checkMapping(mapping, { ...dictionary, batteries, visits: placesOf(sources, mapping) });
+  // What was stored before an event was renamed is not unknown: a rename is followed.
+  const { known } = followEvents(config.known_events, listed);
+  const called = (name: string) => presentName(known, name);
+  const mapping = withNames(given, called);
+  return checkMapping(mapping, { ...dictionary, batteries, visits: placesOf(planWithNames(sources, called), mapping) });
+}
+
+/** A mapping with other names of events. */
+const withNames = <M extends MappingFields>(mapping: M, called: (name: string) => string): M => ({
+  ...mapping,
+  ...(mapping.enrollment_event && {
+    enrollment_event: enrollmentEvents(mapping.enrollment_event).map(called).join(','),
+  }),
+  ...(mapping.event_battery_mapping && {
+    event_battery_mapping: Object.fromEntries(
+      Object.entries(mapping.event_battery_mapping).map(([name, entry]) => [called(name), entry]),
+    ),
+  }),
+});
+
+/** A study's windows and event definitions with other names of events. */
+function planWithNames(sources: ScheduleSources, called: (name: string) => string): ScheduleSources {
+  const of = <E extends { datacapture_event: string | null }>(each: E): E => ({
+    ...each,
+    datacapture_event: each.datacapture_event === null ? null : called(each.datacapture_event),
+  });
+  const { windows, edc } = sources;
+  return { ...sources, windows: windows.map(of), edc: edc && { ...edc, events: edc.events.map(of) } };
 }
 
 /** The planned visits under a mapping, by their events. */

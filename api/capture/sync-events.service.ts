@@ -5,6 +5,7 @@ import { insertEventWindow, lockEventWindows, updateEventWindow } from '../../db
 import type { DatacaptureConfigRow, EventBattery } from '../../db/capture/datacapture-configs.queries.js';
 import type { EventWindow, StoredEventWindow } from '../../db/scheduling/event-windows.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
+import { armOf } from '../../workflows/domain/capture/arms.js';
 import { enrollmentEvents } from '../../workflows/domain/capture/enrollment.js';
 import type { CaptureEvent } from '../../workflows/domain/capture/query.js';
 import type { Actor } from '../http/access.js';
@@ -85,7 +86,7 @@ export async function syncEvents(
       const id = await insertEventWindow(tx, studyId, {
         ...wanted,
         code,
-        is_baseline: isBaseline(wanted, windows, index),
+        is_baseline: isBaseline({ event, events, windows, known: config.known_events, targetDay: wanted.target_day }),
         battery_id: battery === undefined || unknown.includes(battery) ? null : battery,
       });
       record('visit_window_created', id, ['code', ...Object.keys(wanted)]);
@@ -168,9 +169,29 @@ function daysOf(
   );
 }
 
-/** The first event on day 0, if the study has no windows of events yet. */
-const isBaseline = (wanted: EventWindow, stored: readonly StoredEventWindow[], index: number) =>
-  stored.length === 0 && index === 0 && wanted.target_day === 0;
+/**
+ * The first event of its arm, if it is on day 0 and the study has no windows of the arm's events yet: each arm has a
+ * baseline of its own, since its participants have no visits of the others.
+ */
+function isBaseline({
+  event,
+  events,
+  windows,
+  known,
+  targetDay,
+}: {
+  event: CaptureEvent;
+  events: readonly CaptureEvent[];
+  windows: readonly StoredEventWindow[];
+  known: DatacaptureConfigRow['known_events'];
+  targetDay: number;
+}): boolean {
+  if (targetDay !== 0 || events.find(({ arm_num }) => arm_num === event.arm_num) !== event) return false;
+  const arms = new Map(events.map(({ unique_event_name: name, arm_num }) => [name, arm_num]));
+  const arm = ({ datacapture_event: name }: StoredEventWindow) => arms.get(name) ?? armOf(known, name);
+  // A window whose arm is unknown may be of this one.
+  return windows.every((window) => ![event.arm_num, undefined].includes(arm(window)));
+}
 
 function freeCode(event: string, codes: readonly string[]): string {
   const base = event.slice(0, 60);

@@ -13,7 +13,7 @@ import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.j
 import type { RequestScope } from '../http/state.js';
 import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import type { WithEarlierOverrides } from '../studies/earlier-overrides.service.js';
-import { requireBattery } from './windows.service.js';
+import { requireBattery, withPresentEvent } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 
 const unique = { event_definitions_study_id_event_oid_key: 'EVENT_OID_TAKEN' } as const;
@@ -30,7 +30,8 @@ export async function createEventDefinition(
 ): Promise<EventDefinitionRecord> {
   const { tx } = change;
   await requireBattery(tx, input.battery_id, studyId);
-  const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, input));
+  const values = await withPresentEvent(tx, studyId, input);
+  const id = await mapConstraintErrors(unique, () => insertEventDefinition(tx, studyId, values));
   const made = await getEventDefinitionOrThrow(tx, id);
   await noteChange(change, made, 'event_definition_created', { changeId, more: { target_day: made.target_day } });
   return made;
@@ -40,14 +41,15 @@ export async function createEventDefinition(
 export async function changeEventDefinition(
   change: RequestScope,
   id: string,
-  input: EventDefinitionFields,
+  given: EventDefinitionFields,
   assertIfMatch: (record: Record<string, unknown>) => void,
   changeId?: string,
 ): Promise<WithEarlierOverrides<EventDefinitionRecord>> {
   const { tx } = change;
   const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  await requireBattery(tx, input.battery_id, before.study_id);
+  await requireBattery(tx, given.battery_id, before.study_id);
+  const input = await withPresentEvent(tx, before.study_id, given);
   const fields = changedFields({ ...before }, input);
   if (fields.length === 0) return before;
   await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, input));

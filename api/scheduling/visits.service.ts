@@ -22,7 +22,7 @@ import {
   announceSourcesChanged,
 } from '../participants/participants.service.js';
 import type { RequestScope } from '../http/state.js';
-import { getWindowOrThrow, requireBattery } from './windows.service.js';
+import { getWindowOrThrow, requireBattery, withPresentEvent } from './windows.service.js';
 import type { Tx } from '../../db/client/database.js';
 
 /**
@@ -46,6 +46,7 @@ export async function scheduleVisit(
   const name = input.name ?? window?.name;
   if (name === undefined) throw invalid('name', 'REQUIRED', 'is required for a visit without a window');
   await requireBattery(tx, input.battery_id, participant.study_id);
+  const { datacapture_event: event } = await withPresentEvent(tx, participant.study_id, input);
   const dates = {
     target_date: input.target_date,
     window_open: input.window_open ?? (window ? addDays(input.target_date, -window.window_before) : input.target_date),
@@ -68,8 +69,7 @@ export async function scheduleVisit(
     participant_id: participant.id,
     visit_window_id: window?.id ?? null,
     battery_id: input.battery_id === undefined ? (window?.battery_id ?? null) : input.battery_id,
-    datacapture_event:
-      input.datacapture_event === undefined ? (window?.datacapture_event ?? null) : input.datacapture_event,
+    datacapture_event: event === undefined ? (window?.datacapture_event ?? null) : event,
   });
   audit.record({
     ...auditActor(actor, context),
@@ -107,15 +107,16 @@ export const keptReason = (reason: string): string => reason.slice(0, 200).repla
 export async function changeVisit(
   { tx, audit, actor, context }: RequestScope,
   id: string,
-  input: Static<typeof VisitChange>,
+  given: Static<typeof VisitChange>,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<VisitRecord> {
   // The next schedule reads these changes under the anchor's lock: a cancellation, another date or battery, a mark for
   // review comes before it or after.
-  if (input.status === 'cancelled' || READ_BY_SCHEDULES.some((field) => input[field] !== undefined))
+  if (given.status === 'cancelled' || READ_BY_SCHEDULES.some((field) => given[field] !== undefined))
     await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
   const { visit: before, participant } = await lockVisitForShare(tx, id);
   assertIfMatch({ ...before });
+  const input = await withPresentEvent(tx, before.study_id, given);
   const { reason, ...change } = input;
   const fields = changedFields({ ...before }, change);
   if (fields.length === 0) return before;

@@ -8,6 +8,8 @@ import {
   windowById,
   windowHasCompletedVisits,
 } from '../../db/scheduling/windows.queries.js';
+import { findConfig } from '../../db/capture/datacapture-configs.queries.js';
+import { presentName } from '../../workflows/domain/capture/known-events.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
@@ -50,7 +52,8 @@ export async function createWindow(
   if (!studyId) throw invalid('study_id', 'REQUIRED', 'is required: in the body, as X-Study-ID or as a query');
   await existingStudy(tx, studyId);
   await requireBattery(tx, fields.battery_id, studyId);
-  const window = await mapConstraintErrors(unique, () => insertWindow(tx, { ...fields, study_id: studyId }));
+  const values = await withPresentEvent(tx, studyId, fields);
+  const window = await mapConstraintErrors(unique, () => insertWindow(tx, { ...values, study_id: studyId }));
   audit.record({
     ...auditActor(actor, context),
     study_id: studyId,
@@ -70,14 +73,15 @@ export async function createWindow(
 export async function changeWindow(
   change: RequestScope,
   id: string,
-  input: Fields,
+  given: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
   changeId?: string,
 ): Promise<WithEarlierOverrides<VisitWindow>> {
   const { tx, audit, actor, context } = change;
   const before = await getWindowOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  await requireBattery(tx, input.battery_id, before.study_id);
+  await requireBattery(tx, given.battery_id, before.study_id);
+  const input = await withPresentEvent(tx, before.study_id, given);
   const fields = changedFields({ ...before }, input);
   if (fields.length === 0) return before;
   await mapConstraintErrors(unique, () => updateWindow(tx, id, input));
@@ -141,6 +145,20 @@ async function regenerate(
       payload: { kind, actor_user_id: actor.id, ...(changeId && { change_id: changeId }) },
     },
   ]);
+}
+
+/**
+ * Fields with the present name of the capture system's event: a former one, as a file or another system has it after a
+ * rename there, means the same event. Results under it would be refused.
+ */
+export async function withPresentEvent<F extends { datacapture_event?: string | null | undefined }>(
+  tx: Tx,
+  studyId: string,
+  fields: F,
+): Promise<F> {
+  if (!fields.datacapture_event) return fields;
+  const known = (await findConfig(tx, studyId))?.known_events ?? {};
+  return { ...fields, datacapture_event: presentName(known, fields.datacapture_event) };
 }
 
 /** @throws 400 UNKNOWN_BATTERY */

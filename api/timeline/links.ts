@@ -1,5 +1,6 @@
 import type { TimelineRow } from '../../db/timeline/timeline.queries.js';
 import type { Settings } from '../../settings.js';
+import { publicUrl } from '../public-url.js';
 import { datacaptureTriggerId, participantAnchorId, pushResultsId } from '../../workflows/contract.js';
 
 export interface Links {
@@ -36,15 +37,18 @@ function workflowOf({ kind, id, data }: TimelineRow, { participantId }: Of): str
     : undefined;
 }
 
-/** The links of an entry: to the API, and to the Temporal Web UI if it has a workflow. */
+/** The links of an entry: to the API, absolute by PUBLIC_URL, and to the Temporal Web UI if it has a workflow. */
 export function linksOf(
   row: TimelineRow,
   subject: Of,
-  settings: Pick<Settings, 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,
+  settings: Pick<Settings, 'PUBLIC_URL' | 'TEMPORAL_UI_URL' | 'TEMPORAL_NAMESPACE'>,
 ): Links {
   const workflow = workflowOf(row, subject);
   return {
-    api: paths[row.kind](row, `/api/studies/${subject.studyId}/participants/${subject.participantId}`),
+    api: publicUrl(
+      settings,
+      paths[row.kind](row, `/api/studies/${subject.studyId}/participants/${subject.participantId}`),
+    ),
     temporal: workflow ? workflowAddress(workflow, settings) : null,
   };
 }

@@ -12,7 +12,7 @@ import { acceptModules, changeBattery, createBattery } from '../assessment/batte
 import type { GivenModule } from '../assessment/batteries/batteries.service.js';
 import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import type { RequestScope } from '../http/state.js';
-import { changeWindow, createWindow, getWindowOrThrow, requireBattery } from '../scheduling/windows.service.js';
+import { changeWindow, createWindow, getWindowOrThrow, requireBattery, withPresentEvent } from '../scheduling/windows.service.js';
 
 /** The target of a write: a record of one study, by its code. */
 interface Target {
@@ -114,7 +114,7 @@ export async function putWindow(
   if (battery_code && wanted.battery_id != null && wanted.battery_id !== batteryId)
     throw brokenRule('battery_code', 'BATTERY_CONFLICT', 'names another battery than battery_id');
   await requireBattery(change.tx, batteryId, studyId);
-  const fields = {
+  const fields = await withPresentEvent(change.tx, studyId, {
     name: wanted.name,
     battery_id: batteryId,
     target_day: wanted.target_day,
@@ -123,7 +123,7 @@ export async function putWindow(
     is_baseline: wanted.is_baseline ?? false,
     datacapture_event: wanted.datacapture_event ?? null,
     sort_order: wanted.sort_order ?? 0,
-  };
+  });
   const before = await windowByCode(change.tx, studyId, code);
   assertIfMatch(before && { ...before });
   const standing =

@@ -77,6 +77,16 @@ describe('A compliance action', function () {
       expect(asked.status_url).to.equal(at);
       const verification = await here.expect(202, 'POST', '/api/audit-verifications', { study_id: study.id });
       expect(verification.status_url).to.match(/^https:\/\/research\.example\.org\/api\/audit-verifications\//);
+      const people = `/api/studies/${study.id}/participants`;
+      const person = await here.expect(201, 'POST', people, { participant_code: 'P-1' });
+      const { items } = await here.expect<{ items: { links: { api: string } }[] }>(
+        200,
+        'GET',
+        `${people}/${person.id}/timeline`,
+      );
+      expect(items.map(({ links }) => links.api)).to.include(
+        `https://research.example.org/api/participants/${person.id}`,
+      );
     } finally {
       await api.stop();
     }

@@ -260,4 +260,44 @@ describe('a project of several arms', function () {
     const rows = stage.simulator.control.record(Number(study.projectId), 'one')!.rows;
     expect(rows.map((row) => row.event)).to.deep.equal(['baseline_arm_1']);
   });
+
+  it('has a baseline in each of them by its events', async () => {
+    const study = await connected();
+    const synced = () => stage.call(`POST`, `/api/studies/${study.id}/datacapture/sync-events`);
+    expect((await synced()).body).to.include({ created: 4 });
+    expect((await synced()).body).to.include({ created: 0, unchanged: 4 });
+    const baselines = await stage.sql<{ datacapture_event: string }>(
+      'select datacapture_event from visit_windows where study_id = ? and is_baseline order by 1',
+      [study.id],
+    );
+    expect(baselines.map((each) => each.datacapture_event)).to.deep.equal(['baseline_arm_1', 'baseline_arm_2']);
+  });
+
+  it('whose release lists no ids of events: each participant has the visits of its own arm all the same', async () => {
+    const study = await stage.study({ project: PROJECT, connect: false });
+    const listed = stage.simulator.control
+      .project(Number(study.projectId))
+      .design.events.map(({ event_name, arm_num, unique_event_name, day_offset, offset_min, offset_max }) => ({
+        event_name,
+        arm_num: String(arm_num),
+        day_offset: String(day_offset),
+        offset_min: String(offset_min),
+        offset_max: String(offset_max),
+        unique_event_name,
+        custom_event_label: null,
+      }));
+    stage.simulator.control.setFaults([
+      { project_id: Number(study.projectId), content: ['event'], body: JSON.stringify(listed) },
+    ]);
+    await study.connect({ enrollment_event: null, event_battery_mapping: study.mapped(EVENTS) });
+    await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    await study.settled(1);
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_2', trigger: false });
+    expect((await synced(study)).progress).to.include({ created: 1 });
+    expect(await eventsOf(study)).to.deep.equal(OWN);
+    stage.simulator.control.clearFaults();
+    // A newer release lists them: they are the same events.
+    expect((await synced(study)).progress).to.include({ unchanged: 2 });
+    expect(await eventsOf(study)).to.deep.equal(OWN);
+  });
 });

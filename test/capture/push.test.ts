@@ -269,10 +269,12 @@ describe('results are pushed to the capture system', function () {
 
   it('an answer that begins with a byte order mark is read', async () => {
     const of = await stage.study();
-    of.fault({ content: ['record:import'], after_write: true, body: '\uFEFF{"count": 1}' });
-    const { session } = await of.ended();
-    await of.synced(session);
-    expect(await of.attempts(session)).to.have.length(1);
+    for (const body of ['\uFEFF{"count": 1}', '\uFEFF\uFEFF\uFEFF{"count": 1}', '\n \uFEFF{"count": 1}\n\uFEFF']) {
+      of.fault({ content: ['record:import'], after_write: true, body });
+      const { session } = await of.ended();
+      await of.synced(session);
+      expect(await of.attempts(session), JSON.stringify(body)).to.have.length(1);
+    }
   });
 
   describe('what the capture system refuses is final, with its reason, and is tried again only when somebody asks', () => {

@@ -322,4 +322,58 @@ describe('events that are renamed, deleted and made again in the capture system'
       { numRuns: asMuchAs(3, 20), interruptAfterTimeLimit: 200_000, endOnFailure: true },
     );
   });
+
+  for (const strict of ['', '?strict=true']) {
+    it(`another mapping is saved although its events were renamed since${strict && ', strictly'}: none of them is unknown`, async () => {
+      const { study } = await setting(['Baseline', 'Later']);
+      await syncEvents(study);
+      rename(study, 'baseline_arm_1', 'First');
+      const saved = await until(
+        async () => {
+          const reply = await study.configure({ data_field_mapping: RESULTS }, strict);
+          return JSON.stringify(reply.body).includes('MAPPING_NOT_CHECKED') ? undefined : reply;
+        },
+        { what: 'the mapping to be compared with the capture system' },
+      );
+      expect([saved.status, saved.body['errors'] ?? saved.body['warnings'] ?? []]).to.deep.equal([200, []]);
+    });
+  }
+
+  it('the former name of an event means the event, wherever it is given; a name that none ever had stays', async () => {
+    const { study, enrolls } = await setting(['Baseline', 'Later']);
+    await syncEvents(study);
+    const [person] = await enrolls();
+    rename(study, 'baseline_arm_1', 'First');
+    await syncEvents(study);
+    await quiet(study);
+    const [window] = await stage.sql<{ id: string }>(
+      "select id from visit_windows where study_id = ? and datacapture_event = 'first_arm_1'",
+      [study.id],
+    );
+    const today = new Date().toISOString().slice(0, 10);
+    const days = { target_day: 60, window_before: 1, window_after: 1 };
+    const byHand = { participant_id: person!.id, name: 'By hand', target_date: today };
+    const visit = await stage.call<{ id: string }>('POST', '/api/schedules/visits', byHand);
+    for (const [given, kept] of [
+      ['baseline_arm_1', 'first_arm_1'],
+      ['other_arm_1', 'other_arm_1'],
+      ['baseline_arm_1', 'first_arm_1'],
+    ]) {
+      const named = { datacapture_event: given };
+      const code = unique('W');
+      for (const [method, path, body] of [
+        ['PATCH', `/api/schedules/windows/${window!.id}`, named],
+        ['POST', '/api/schedules/windows', { study_id: study.id, code, name: code, ...days, ...named }],
+        ['POST', `/api/studies/${study.id}/event-definitions`, { event_oid: code, name: code, ...days, ...named }],
+        ['PATCH', `/api/visits/${visit.body.id}`, named],
+        ['POST', '/api/schedules/visits', { ...byHand, ...named }],
+      ] as const) {
+        const reply = await stage.call(method, path, body);
+        expect([reply.status, reply.body['datacapture_event']], `${method} ${path}`).to.deep.equal([
+          method === 'POST' ? 201 : 200,
+          kept,
+        ]);
+      }
+    }
+  });
 });

@@ -221,4 +221,27 @@ describe('a mapping that no push or reading can satisfy', function () {
     const boxes = await study.configure({ participant_field_mapping: { arm: 'arms___b_1' } }, '?strict=true');
     expect([boxes.status, told(boxes, 'warnings')]).to.deep.equal([200, []]);
   });
+
+  it('so it is where the event of a window does not have the instrument, or is none of the project', async () => {
+    const study = await stage.study({ project: PROJECT, dictionary: DICTIONARY, connect: false });
+    await study.connect({ event_battery_mapping: {}, participant_field_mapping: { enrollment_date: 'enrolled' } });
+    const window = async (code: string, datacapture_event: string) => {
+      const days = { target_day: 30, window_before: 1, window_after: 1 };
+      const body = { study_id: study.id, code, name: code, battery_id: study.battery, datacapture_event, ...days };
+      expect((await stage.call('POST', '/api/schedules/windows', body)).status).to.equal(201);
+    };
+    const strict = async (instrument: string, field: string) => {
+      const reply = await study.configure(stroop(instrument, field), '?strict=true');
+      return [reply.status, ...told(reply, reply.status === 200 ? 'warnings' : 'errors')];
+    };
+    await window('W1', 'month_3_arm_1');
+    expect(await strict('cognition', 'rt_mean')).to.deep.equal([
+      400,
+      'INSTRUMENT_NOT_DESIGNATED data_field_mapping.stroop.datacapture_instrument',
+    ]);
+    // The form repeats at the other event alone.
+    expect(await strict('later', 'late')).to.deep.equal([200]);
+    await window('W2', 'nowhere_arm_1');
+    expect(await strict('later', 'late')).to.deep.equal([400, 'UNKNOWN_EVENT data_field_mapping']);
+  });
 });

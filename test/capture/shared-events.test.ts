@@ -33,11 +33,14 @@ describe('two visits of a participant at one event of the capture system', funct
   it('nor where some of the first ones were refused: the others stand', async () => {
     const study = await stage.study();
     const person = await study.person();
-    const first = await study.ended({ person, summaries: { stroop: { ...SUMMARY, total_trials: 40.5 } } });
-    expect(await study.attempt(first.session, () => true, 'an attempt')).to.include({
-      error_type: 'rejected',
-      records_imported: 1,
-    });
+    const summary = { ...SUMMARY, total_trials: 40.5, accuracy: 1.5 };
+    const first = await study.ended({ person, summaries: { stroop: summary } });
+    const attempt = await study.attempt(first.session, () => true, 'an attempt');
+    expect(attempt).to.include({ error_type: 'rejected', records_imported: 1 });
+    expect(
+      attempt.warnings.map(({ code, field }) => [code, field]),
+      'of what stands there',
+    ).to.deep.equal([['OUT_OF_RANGE', 'accuracy']]);
     const later = await study.ended({ person, summaries: second });
     const refused = await study.attempt(later.session, () => true, 'an attempt');
     expect(refused.message).to.match(/^EVENT_TAKEN: /);

@@ -47,32 +47,45 @@ describe('a capture system that takes its time', function () {
     stage.simulator.control.clearFaults();
   });
 
-  it('a dictionary is read of the forms that are needed alone', async () => {
-    const forms = Array.from({ length: 40 }, (_, n) => `extra_${n}`);
-    const dictionary = [
-      'field_name,form_name,field_type,field_label,select_choices_or_calculations,text_validation_type_or_show_slider_number',
-      'subject_id,start,text,Subject,,',
-      'enrolled,enroll,text,Enrolled,,date_ymd',
-      'rt_mean,cognition,text,Mean,,number',
-      ...forms.map((form) => `${form}_field,${form},text,${'x'.repeat(500)},,`),
-    ].join('\n');
-    const events = [
-      { event_name: 'Baseline', day_offset: 0, offset_min: 0, offset_max: 7, forms: ['start', 'enroll', 'cognition'] },
-    ];
-    const study = await stage.study({ project: { events, instruments: [] }, dictionary, connect: false });
-    await study.connect({
-      event_battery_mapping: study.mapped({ baseline_arm_1: { target_day: 0 } }),
-      participant_field_mapping: { enrollment_date: 'enrolled' },
-      data_field_mapping: { stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } } },
+  for (const custom_rule of [undefined, "forms.enroll.enrolled != '' && participant.status == 'enrolled'"])
+    it(`a dictionary is read of the forms that are needed alone${custom_rule ? ', whatever words the policy has' : ''}`, async () => {
+      const forms = Array.from({ length: 40 }, (_, n) => `extra_${n}`);
+      const dictionary = [
+        'field_name,form_name,field_type,field_label,select_choices_or_calculations,text_validation_type_or_show_slider_number',
+        'subject_id,start,text,Subject,,',
+        'enrolled,enroll,text,Enrolled,,date_ymd',
+        'rt_mean,cognition,text,Mean,,number',
+        ...forms.map((form) => `${form}_field,${form},text,${'x'.repeat(500)},,`),
+      ].join('\n');
+      const events = [
+        {
+          event_name: 'Baseline',
+          day_offset: 0,
+          offset_min: 0,
+          offset_max: 7,
+          forms: ['start', 'enroll', 'cognition'],
+        },
+      ];
+      const policy = custom_rule && { config: { enrollment_date_policy: { prerequisites: { custom_rule } } } };
+      const study = await stage.study({
+        project: { events, instruments: [] },
+        dictionary,
+        connect: false,
+        ...(policy && { study: policy }),
+      });
+      await study.connect({
+        event_battery_mapping: study.mapped({ baseline_arm_1: { target_day: 0 } }),
+        participant_field_mapping: { enrollment_date: 'enrolled' },
+        data_field_mapping: { stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } } },
+      });
+      await study.enroll('1', { enrolled: '2026-01-15' });
+      await study.settled(1);
+      expect((await synced(study)).status).to.equal('completed');
+      const read = calls(study, 'metadata');
+      expect(read.length).to.be.greaterThan(1);
+      for (const { parameters } of read)
+        expect(JSON.stringify(parameters), 'the extra forms are left out')
+          .to.contain('forms')
+          .and.not.to.contain('extra_');
     });
-    await study.enroll('1', { enrolled: '2026-01-15' });
-    await study.settled(1);
-    expect((await synced(study)).status).to.equal('completed');
-    const read = calls(study, 'metadata');
-    expect(read.length).to.be.greaterThan(1);
-    for (const { parameters } of read)
-      expect(JSON.stringify(parameters), 'the extra forms are left out')
-        .to.contain('forms')
-        .and.not.to.contain('extra_');
-  });
 });

@@ -57,6 +57,20 @@ describe('events that are known by their ids', () => {
     });
   });
 
+  it('knows events without ids by their names, until they are listed with ids', () => {
+    const listed = [event('', 'A'), event('', 'B', 2)];
+    const { known, renames } = followEvents({}, listed);
+    expect(Object.values(known).map(({ name, arm }) => [name, arm])).to.deep.equal([
+      ['a_arm_1', 1],
+      ['b_arm_2', 2],
+    ]);
+    expect(renames).to.deep.equal([]);
+    expect(followEvents(known, listed)).to.deep.equal({ known, renames: [] });
+    const later = followEvents(known, [event('1', 'A'), event('2', 'B', 2)]);
+    expect(later.renames).to.deep.equal([]);
+    expect(names(later.known)).to.deep.equal({ 1: ['a_arm_1', 'a_arm_1'], 2: ['b_arm_2', 'b_arm_2'] });
+  });
+
   it('is told nothing by a list without events or ids', () => {
     for (const listed of [[], [event('', 'A')]])
       expect(followEvents(first, listed)).to.deep.equal({ known: first, renames: [] });

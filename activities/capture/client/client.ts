@@ -235,8 +235,8 @@ export class CaptureClient {
 }
 
 function parseJson(text: string): unknown {
-  // A byte order mark is not part of the JSON.
-  const json = withoutHalves(text.replace(/^\uFEFF/, ''));
+  // A byte order mark is not part of the JSON, nor is one behind blanks, or a further one.
+  const json = withoutHalves(text.trim());
   for (const each of [() => json, () => withoutControls(json)])
     try {
       return JSON.parse(each());

@@ -2,7 +2,7 @@ import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-confi
 import { enrollmentEvents, ownFields } from '../../../workflows/domain/capture/enrollment.js';
 import type { EnrollmentRules } from '../../../workflows/domain/capture/enrollment.js';
 import { standingEvents } from '../../../workflows/domain/capture/known-events.js';
-import { participantFields, policyItems } from '../../../workflows/domain/capture/participant.js';
+import { namedItems, participantFields, policyItems } from '../../../workflows/domain/capture/participant.js';
 import type { BoxCodes } from '../../../workflows/domain/capture/participant.js';
 import type { FieldExport } from '../../../workflows/domain/capture/reading.js';
 import type { ExportRow } from '../../../workflows/domain/capture/record.js';
@@ -56,12 +56,13 @@ export async function planExport(
   const instrument = config.enrollment_instrument;
   if (instrument === null)
     throw new CaptureFailure('configuration', 'The configuration names no enrollment_instrument.');
-  const named = [
-    ...participantFields.map((name) => config.participant_field_mapping[name]),
-    ...policyItems(policy, instrument),
-    // A checkbox is requested by its field, and returned as its boxes.
-  ].flatMap((name) => name?.split('___', 1)[0] ?? []);
-  const dictionary = await dictionaryRows(client, { forms: [instrument], fields: named });
+  // A checkbox is requested by its field, and returned as its boxes.
+  const base = (name: string | undefined) => name?.split('___', 1)[0] ?? [];
+  const mapped = participantFields.flatMap((name) => base(config.participant_field_mapping[name]));
+  const named = [...mapped, ...policyItems(policy, instrument).flatMap(base)];
+  // Not each word of an expression is a field: looking for it would need the whole dictionary.
+  const fields = [...mapped, ...namedItems(policy, instrument).flatMap(base)];
+  const dictionary = await dictionaryRows(client, { forms: [instrument], fields });
   const primaryKey = dictionary[0]?.field_name;
   if (primaryKey === undefined || primaryKey === '')
     throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
@@ -69,7 +70,7 @@ export async function planExport(
     throw new CaptureFailure('configuration', `The capture system has no instrument "${instrument}" with fields.`);
   const wanted = new Set(named);
   const elsewhere = dictionary.filter(({ form_name }) => form_name !== instrument);
-  const fields = [
+  const others = [
     ...elsewhere.map(({ field_name }) => field_name),
     ...elsewhere.map(({ form_name }) => `${form_name}_complete`),
   ].filter((field) => wanted.has(field));
@@ -80,7 +81,7 @@ export async function planExport(
     event: classic
       ? null
       : standingEvents(config.known_events, enrollmentEvents(config.enrollment_event)).join(',') || null,
-    fields: [...new Set([primaryKey, ...fields])],
+    fields: [...new Set([primaryKey, ...others])],
     own: ownFields(dictionary, instrument),
     mapped: dictionary
       .filter(({ field_name }) => wanted.has(field_name))

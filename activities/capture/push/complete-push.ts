@@ -38,6 +38,8 @@ export type PushOutcome =
       sent: 'no' | 'perhaps';
       /** So many records have the other results. */
       records?: number;
+      /** Of these. */
+      warnings?: PushRemark[];
       /** It asks to be called again after so many milliseconds. */
       limitedMs?: number;
     };
@@ -172,7 +174,8 @@ function failedResult(
     : Math.max(retryWait(initial * 1000, failures, Math.random()), outcome.limitedMs ?? 0);
   const until = Date.parse(push.requested_at) + days * 86_400_000;
   const records_imported = open ? null : (outcome.records ?? null);
-  const failed = { ...base, status: 'failed' as const, error_type: type, message, records_imported };
+  const warnings = open ? [] : (outcome.warnings ?? []);
+  const failed = { ...base, status: 'failed' as const, error_type: type, message, records_imported, warnings };
   if (!isRetried(type)) return { attempt: failed, push: { ...over, status: 'failed', unanswered } };
   if (now >= until)
     return { attempt: { ...failed, message: GAVE_UP + message }, push: { ...over, status: 'failed', unanswered } };

@@ -88,6 +88,7 @@ export async function pushRecord(
               contacted: true,
               sent: 'no',
               records,
+              warnings,
             };
       if (Object.keys(open).length === 0) return done(1, true);
       await call();

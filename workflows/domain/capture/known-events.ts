@@ -41,11 +41,10 @@ export interface EventRename {
  */
 export function followEvents(
   known: KnownEvents,
-  listed: readonly ListedEvent[],
+  list: readonly ListedEvent[],
 ): { known: KnownEvents; renames: EventRename[] } {
-  // A list without ids, or without events, reveals no renames and no deletions.
-  if (listed.length === 0 || listed.some(({ event_id, unique_event_name }) => event_id === '' || !unique_event_name))
-    return { known, renames: [] };
+  const listed = withIds(known, list);
+  if (listed.length === 0) return { known, renames: [] };
   const ids = new Set(listed.map(({ event_id }) => event_id));
   const gone = new Map(Object.entries(known).filter(([id]) => !ids.has(id)));
   const after = new Map<string, KnownEvent>();
@@ -76,6 +75,21 @@ export function followEvents(
     after.set(event_id, { name, label, arm, identity, told: name, former: [] });
   }
   return { known: Object.fromEntries(after), renames };
+}
+
+const BY_NAME = 'name:';
+
+/**
+ * The listed events, each with an id. A capture system of an older release lists no ids: there the unique name is one,
+ * which tells the arm of an event, and no rename. A list without events, or without ids where some are known, reveals
+ * nothing: it is empty then.
+ */
+function withIds(known: KnownEvents, listed: readonly ListedEvent[]): readonly ListedEvent[] {
+  if (listed.some((event) => event.unique_event_name === '')) return [];
+  if (listed.every((event) => event.event_id !== '')) return listed;
+  const isNamed = Object.keys(known).every((id) => id.startsWith(BY_NAME));
+  if (!isNamed || listed.some((event) => event.event_id !== '')) return [];
+  return listed.map((event) => ({ ...event, event_id: `${BY_NAME}${event.unique_event_name}` }));
 }
 
 /** A unique identity: a deleted id may return while another event has its identity. */

@@ -185,6 +185,20 @@ export function policyItems(policy: unknown, form: string): string[] {
   return [...names];
 }
 
+const ITEM = /\bforms\s*(?:\.\s*(\w+)|\[\s*(["'])(.*?)\2\s*\])\s*(?:\.\s*(\w+)|\[\s*(["'])(.*?)\5\s*\])/g;
+
+/** Those of `policyItems` that the policy names as items of the form; the others are mere words of expressions. */
+export function namedItems(policy: unknown, form: string): string[] {
+  const names = new Set<string>();
+  visit(policy, (key, value, holder) => {
+    if (key === 'item_oid' && holder['form_oid'] === form) names.add(value);
+    if (key === 'expression' || key === 'custom_rule')
+      for (const [, plain, , quoted, item, , quotedItem] of value.matchAll(ITEM))
+        if ((plain ?? quoted) === form) names.add((item ?? quotedItem)!);
+  });
+  return [...names];
+}
+
 function visit(node: unknown, text: (key: string, value: string, holder: Record<string, unknown>) => void): void {
   if (typeof node !== 'object' || node === null) return;
   const holder = node as Record<string, unknown>;

@@ -46,6 +46,12 @@ export function checkResults(mapping: MappingFields, dictionary: Dictionary): Ma
         : `Several visits (${codes.join(', ')}) deliver the same results to the event "${event}": those of one visit ` +
             `are taken, and no others. Give each an event of its own.`,
     );
+  for (const { event, codes } of lostEvents(mapping, dictionary))
+    warn(
+      'UNKNOWN_EVENT',
+      'data_field_mapping',
+      `Visits (${codes.join(', ')}) deliver results to the event "${event}", which the capture system does not have.`,
+    );
   return warnings;
 }
 
@@ -63,10 +69,7 @@ function sharedEvents(
   // Several mapped visits have their warning.
   if (!longitudinal && Object.keys(mapped).length > 1) return [];
   const placeOf = ({ event }: PlannedPlace) => (longitudinal || event === null ? event : CLASSIC);
-  const fieldsOf = ({ battery_id }: PlannedPlace) =>
-    (battery_id === null ? [] : (batteries[battery_id] ?? []))
-      .filter((task) => Object.hasOwn(results, task))
-      .flatMap((task) => Object.values(results[task]!.fields));
+  const fieldsOf = (visit: PlannedPlace) => resultFields(visit, results, batteries);
   return [...new Set(visits.map(placeOf))].flatMap((event) => {
     const here = visits.filter((visit) => event !== null && placeOf(visit) === event);
     const all = here.flatMap((visit) =>
@@ -78,6 +81,35 @@ function sharedEvents(
       .map(({ code }) => code);
     return codes.length === 0 ? [] : [{ event: event!, codes }];
   });
+}
+
+/** The fields to which a planned visit delivers results. */
+const resultFields = (
+  { battery_id }: PlannedPlace,
+  results: MappingFields['data_field_mapping'] & object,
+  batteries: Dictionary['batteries'] & object,
+): string[] =>
+  (battery_id === null ? [] : (batteries[battery_id] ?? []))
+    .filter((task) => Object.hasOwn(results, task))
+    .flatMap((task) => Object.values(results[task]!.fields));
+
+/** The events of planned visits with results that the capture system does not have. Mapped ones have their warning. */
+function lostEvents(
+  { data_field_mapping: results = {}, event_battery_mapping: mapped = {} }: MappingFields,
+  { events, longitudinal, visits = [], batteries = {} }: Dictionary,
+): { event: string; codes: string[] }[] {
+  if (!longitudinal) return [];
+  const lost = visits.filter(
+    (visit) =>
+      visit.event !== null &&
+      !events.includes(visit.event) &&
+      !Object.hasOwn(mapped, visit.event) &&
+      resultFields(visit, results, batteries).length > 0,
+  );
+  return [...new Set(lost.map(({ event }) => event!))].map((event) => ({
+    event,
+    codes: lost.filter((visit) => visit.event === event).map(({ code }) => code),
+  }));
 }
 
 interface Result {
@@ -93,14 +125,24 @@ const isSamePlace = (a: Result, b: Result): boolean =>
   a.field === b.field && (!a.events || !b.events || a.events.some((event) => b.events!.includes(event)));
 
 /**
- * The mapped events with results of a task: those whose battery has the task; all if none has. Undefined: no event is
- * mapped.
+ * The events with results of a task: those of mapped events and of planned visits (of windows or event definitions)
+ * whose battery has the task; all mapped events if none has. Undefined: there is none of these.
  */
-function eventsOf(task: string, mapping: MappingFields, { batteries = {} }: Dictionary): string[] | undefined {
+function eventsOf(
+  task: string,
+  mapping: MappingFields,
+  { batteries = {}, visits = [], longitudinal }: Dictionary,
+): string[] | undefined {
   const mapped = Object.entries(mapping.event_battery_mapping ?? {}) as [string, { battery_id?: unknown }][];
-  if (mapped.length === 0) return undefined;
-  const having = mapped.filter(([, { battery_id }]) => batteries[Number(battery_id)]?.includes(task));
-  return (having.length > 0 ? having : mapped).map(([event]) => event);
+  const places = [
+    ...mapped.map(([event, { battery_id }]) => ({ event, battery_id: Number(battery_id) })),
+    ...(longitudinal ? visits : []).flatMap(({ event, battery_id }) =>
+      event === null || battery_id === null ? [] : { event, battery_id },
+    ),
+  ];
+  const having = places.filter(({ battery_id }) => batteries[battery_id]?.includes(task)).map(({ event }) => event);
+  if (having.length > 0) return [...new Set(having)];
+  return mapped.length > 0 ? mapped.map(([event]) => event) : undefined;
 }
 
 function checkField(name: string, path: string, dictionary: Dictionary, warn: Warn): void {
