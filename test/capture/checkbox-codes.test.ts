@@ -49,42 +49,4 @@ describe('the arm by a ticked box', function () {
     const wanted = TICKED.flatMap(([, code]) => [`${code} sync: ${code}`, `${code} trigger: ${code}`]);
     expect(arms.sort()).to.deep.equal(wanted.sort());
   });
-
-  it('so it is where only the policy reads the box: a sync after the trigger finds nothing new', async () => {
-    const study = await stage.study({
-      dictionary: DICTIONARY,
-      project: { instruments: [{ name: 'enroll', label: 'Enrollment' }], events: [] },
-      config: { enrollment_event: null, participant_field_mapping: { enrollment_date: 'enrolled' } },
-      study: {
-        config: {
-          enrollment_date_policy: {
-            prerequisites: { custom_rule: "has(forms.enroll.arms) && forms.enroll.arms == 'Treat-A'" },
-          },
-        },
-      },
-    });
-    const saved = (record: string, column: string, trigger: boolean) =>
-      stage.simulator.control.saveForm(Number(study.projectId), {
-        record,
-        instrument: 'enroll',
-        values: { enrolled: '2026-01-15', [column]: '1' },
-        trigger,
-      });
-    await saved('by trigger', 'arms___treat_a', true);
-    await saved('another', 'arms___b_1', true);
-    await study.settled(2);
-    await saved('by sync', 'arms___treat_a', false);
-    expect((await synced(study)).progress).to.include({ created: 1, unchanged: 2 });
-    const found = await stage.sql<{ record: string; arms: string; status: string }>(
-      `select p.external_id as record, f.items->>'arms' as arms, a.status from participants p
-         join form_instances f on f.participant_id = p.id join anchor_dates a on a.participant_id = p.id
-        where p.study_id = ? order by 1`,
-      [study.id],
-    );
-    expect(found.map(({ record, arms, status }) => `${record}: ${arms}, ${status}`)).to.deep.equal([
-      'another: b.1, provisional',
-      'by sync: Treat-A, finalized',
-      'by trigger: Treat-A, finalized',
-    ]);
-  });
 });

@@ -6,13 +6,7 @@ import { isCalendarDate, isDateLike } from '../../workflows/domain/capture/dates
 import { duplicateOf, isUnchanged } from '../../workflows/domain/capture/duplicates.js';
 import { checkMapping } from '../../workflows/domain/capture/mapping-check.js';
 import { missingDataCodes } from '../../workflows/domain/capture/missing-codes.js';
-import {
-  factItems,
-  mapParticipant,
-  namedItems,
-  policyItems,
-  sitesOfGroup,
-} from '../../workflows/domain/capture/participant.js';
+import { factItems, mapParticipant, sitesOfGroup } from '../../workflows/domain/capture/participant.js';
 import { enrollmentOf } from '../../workflows/domain/capture/enrollment.js';
 import { rowsOfRecord } from '../../workflows/domain/capture/record.js';
 
@@ -145,12 +139,6 @@ describe('capture mapping: facts for the anchor', () => {
       baseline: '2026-03-01',
       screened: '2026-01-02',
     });
-  });
-  it('knows which items the policy names of the form, and which are words of its expressions', () => {
-    expect(namedItems(policy, 'enroll').sort()).to.deep.equal(['baseline', 'dob', 'screened']);
-    expect(policyItems(policy, 'enroll')).to.include.members(['days', 'forms', 'baseline', 'dob', 'screened']);
-    const rule = 'has( forms["enroll"]["a"] ) && forms . enroll . b == forms.other.c';
-    expect(namedItems({ prerequisites: { custom_rule: rule } }, 'enroll')).to.deep.equal(['a', 'b']);
   });
   it('leaves out an enrollment date that is no date at all', () => {
     expect(

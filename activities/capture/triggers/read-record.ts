@@ -1,9 +1,7 @@
 import { enrollmentOf, hasForm, ownFields, tellsByStatus } from '../../../workflows/domain/capture/enrollment.js';
-import { policyItems, unclearBoxes } from '../../../workflows/domain/capture/participant.js';
+import { unclearBoxes } from '../../../workflows/domain/capture/participant.js';
 import type { BoxCodes } from '../../../workflows/domain/capture/participant.js';
-import { currentPolicyRow } from '../../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
-import { readInScope } from '../../../db/client/transaction.js';
 import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
 import { absentFields, unreadFields, withheldFields } from '../../../workflows/domain/capture/reading.js';
 import type { UnreadField } from '../../../workflows/domain/capture/reading.js';
@@ -82,30 +80,21 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
     enrollment,
     asked: asked.length === 0 ? null : asked.join(','),
     missing,
-    boxes: await boxesOf(deps, client, config, enrollment),
+    boxes: await boxesOf(client, config, enrollment),
     unread: await unreadOf(client, event.instrument, rows, absentFields(rows, config.participant_field_mapping)),
   };
 }
 
-/**
- * The codes of the ticked boxes that are used: those of mapped fields, and of items that the policy reads, as a sync has
- * them. The dictionary is kept for ten minutes: not each trigger asks for it.
- */
+/** The dictionary is kept for ten minutes: not each trigger asks for it. */
 async function boxesOf(
-  deps: CaptureDeps,
   client: CaptureClient,
-  { study_id, api_url, api_token_encrypted, enrollment_instrument, participant_field_mapping }: DatacaptureConfigRow,
+  { api_url, api_token_encrypted, enrollment_instrument, participant_field_mapping }: DatacaptureConfigRow,
   enrollment: Enrollment | null,
 ): Promise<BoxCodes> {
   const unclear = enrollment ? unclearBoxes(enrollment.values) : [];
   if (unclear.length === 0) return {};
-  const policy = await readInScope(deps.database, study_id, (tx) => currentPolicyRow(tx, study_id));
-  const used = new Set([
-    ...Object.values(participant_field_mapping),
-    ...policyItems(policy, enrollment_instrument ?? ''),
-  ]);
-  const fields = unclear.filter((field) => used.has(field)).sort();
-  if (fields.length === 0) return {};
+  const mapped = Object.values(participant_field_mapping);
+  const fields = unclear.filter((field) => mapped.includes(field)).sort();
   const need = { forms: [enrollment_instrument ?? ''], fields };
   const connection = `boxes\0${api_url}\0${api_token_encrypted}`;
   const dictionary = await dictionaryOf(client, connection, need, () => Promise.resolve());
