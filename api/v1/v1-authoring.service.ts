@@ -12,7 +12,13 @@ import { acceptModules, changeBattery, createBattery } from '../assessment/batte
 import type { GivenModule } from '../assessment/batteries/batteries.service.js';
 import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import type { RequestScope } from '../http/state.js';
-import { changeWindow, createWindow, getWindowOrThrow, requireBattery, withPresentEvent } from '../scheduling/windows.service.js';
+import {
+  changeWindow,
+  createWindow,
+  getWindowOrThrow,
+  requireBattery,
+  withPresentEvent,
+} from '../scheduling/windows.service.js';
 
 /** The target of a write: a record of one study, by its code. */
 interface Target {
