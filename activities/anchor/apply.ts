@@ -90,6 +90,7 @@ async function applyInTransaction(
   const answer = withShortFacts({
     ...told,
     waiting: await stateAfter(tx, snapshot, command, outcome.result, labels),
+    of_request: { id: requestOf(command), at: snapshot.facts.now },
   });
   work.atCommit(
     rememberCommandStatement({
@@ -102,6 +103,13 @@ async function applyInTransaction(
     }),
   );
   return answer;
+}
+
+/** The request of the API behind a message. It may be malformed. */
+function requestOf(command: AnchorCommand): string | null {
+  // The `request_id` of a decision is that of the override.
+  const id: unknown = command.kind === 'decide_override' ? command.message.http_request_id : command.message.request_id;
+  return typeof id === 'string' ? id.slice(0, 36) : null;
 }
 
 /**

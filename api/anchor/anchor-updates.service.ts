@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { nowMs } from '../../db/client/clock.js';
 import { addressWithDetails } from '../../db/participants/message-details.queries.js';
 import type { MessageDetails } from '../../db/participants/message-details.queries.js';
 import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
@@ -81,10 +82,12 @@ export async function updateAnchor(
   definition: AnchorUpdate,
   message: object,
 ): Promise<AnchorOutcome> {
-  const first = await send(services, target, definition, message);
-  const outcome = wantsDetails(first)
-    ? await send(services, { ...target, updateId: `${target.updateId}/again` }, definition, message)
-    : first;
+  const sent = (suffix: string): Promise<AnchorOutcome> =>
+    send(services, { ...target, updateId: `${target.updateId}${suffix}` }, definition, message);
+  const first = await sent('');
+  const answered = wantsDetails(first) ? await sent('/again') : first;
+  const own = requestOf(message);
+  const outcome = own !== null && isOver(answered, own) ? await sent(`/${own}`) : answered;
   if (outcome.refused) {
     const { status, code, detail, preview } = outcome.refused;
     throw problemOf(status, code, detail, {
@@ -100,6 +103,25 @@ export async function updateAnchor(
 
 /** The messages of the API are valid: this code is only left for details that are not there. */
 const wantsDetails = ({ refused }: AnchorOutcome): boolean => refused?.code === 'INVALID_MESSAGE';
+
+const requestOf = (message: object): string | null => {
+  const { http_request_id, request_id } = message as { http_request_id?: string | null; request_id?: string | null };
+  return http_request_id ?? request_id ?? null;
+};
+
+/** As long as the answer under an Idempotency-Key is kept. */
+const REPEATED_MS = 24 * 3_600_000;
+
+/**
+ * Whether a result is that of an earlier request under the same Idempotency-Key, which does not count for this one: a
+ * refusal changed nothing, and what was carried out more than a day ago is no repeat any more. Only a result that its
+ * request did not get in time does.
+ */
+const isOver = ({ refused, of_request: of }: AnchorOutcome, own: string): boolean =>
+  of !== undefined &&
+  of.id !== null &&
+  of.id !== own &&
+  (refused !== undefined || Date.parse(of.at) < nowMs() - REPEATED_MS);
 
 /** @throws 404, 409 PARTICIPANT_WITHDRAWN, 503 */
 async function send(

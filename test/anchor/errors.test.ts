@@ -411,5 +411,49 @@ describe('errors of the anchor date', function () {
       expect((await set(DAY)).status).to.equal(200);
       expect(await person.anchor()).to.include({ enrollment_date: DAY });
     });
+
+    it('what was refused under a key is tried again under it once it may be done', async () => {
+      const study = await stage.study({
+        sources: free.sources,
+        prerequisites: { require_eligibility_confirmed: true },
+      });
+      const person = await study.person();
+      const override = () =>
+        person.post('/override', { new_enrollment_date: '2024-03-17', reason: 'x' }, undefined, {
+          headers: { 'Idempotency-Key': `key-${person.id}` },
+        });
+      await person.set(DAY);
+      const early = await override();
+      expect([early.status, early.body.code]).to.deep.equal([409, 'NOT_FINALIZED']);
+      await person.consent('2024-03-01T09:00:00Z');
+      await person.eligible('2024-03-02T09:00:00Z');
+      await person.becomes({ status: 'finalized' });
+      const [first, second] = [await override(), await override()];
+      expect([first.status, first.body.status], first.text).to.deep.equal([200, 'applied']);
+      expect(second.text, 'and is carried out once').to.equal(first.text);
+      expect(await person.anchor()).to.include({ enrollment_date: '2024-03-17', version: 4 });
+    });
+
+    it('a key of the day before yesterday is a new one', async () => {
+      const study = await stage.study({
+        sources: free.sources,
+        prerequisites: { require_eligibility_confirmed: true },
+      });
+      const person = await study.person();
+      const set = () =>
+        person.post('', { enrollment_date: DAY }, undefined, { headers: { 'Idempotency-Key': `key-${person.id}` } });
+      expect((await set()).body).to.include({ status: 'provisional', version: 2 });
+      expect((await person.post('/cancel', {})).body).to.include({ status: 'unset' });
+      await stage.handle(person.id).terminate('as if it had gone on as a new run');
+      await stage.sql(`update idempotency_keys set created_at = created_at - interval '2 days' where key = ?`, [
+        `key-${person.id}`,
+      ]);
+      await stage.sql(
+        `update anchor_commands set outcome = jsonb_set(outcome, '{of_request,at}', '"2024-01-01T00:00:00.000000Z"')
+         where participant_id = ? and kind = 'set'`,
+        [person.id],
+      );
+      expect((await set()).body).to.include({ status: 'provisional', enrollment_date: DAY, version: 4 });
+    });
   });
 });
