@@ -242,7 +242,10 @@ function waitsForOther({ facts, policy, row }: AnchorSnapshot, former: Policy): 
 /** Changes of which conditions of a date depend, besides those of a policy. */
 const OF_CONDITIONS = ['study', BASELINE];
 
-/** What the workflows of those without a final date wait for by now, if the change may make them wait for other things. */
+/**
+ * What the workflows of those without a final date were told to wait for, if the change may make them wait for other
+ * things.
+ */
 const waitingToldTo = (
   tx: Tx,
   { kind }: ReanchoringChange,
