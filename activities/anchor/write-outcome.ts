@@ -22,8 +22,8 @@ import type { Tx } from '../../db/client/database.js';
 /**
  * Writes a command's outcome, in the caller's transaction and in this order: the override request, the manual entry,
  * the decision (anchor, schedule, history, events), the messages to approvers or to the user who asked. Handlers write
- * nothing; of a refused command only the refusal is recorded, and rules that failed. Audit records are sealed with the commit: those of the
- * command, then those of its decision.
+ * nothing; of a refused command only the refusal is recorded, and rules that failed. Audit records are sealed with the
+ * commit: those of the command, then those of its decision.
  */
 export async function writeOutcome(
   { tx, audit }: WriteTransaction,
