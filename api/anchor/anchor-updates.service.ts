@@ -55,8 +55,8 @@ interface Addressed {
   studyId: string;
   participantId: string;
   evenWithdrawn?: boolean;
-  /** The id of the message's authorization; undefined: any. */
-  authorizationId?: string;
+  /** The id of the authorization of the message with this update id; undefined: any. */
+  authorizationId?: (updateId: string) => string;
 }
 
 export type AnchorUpdate = Parameters<AnchorClient['update']>[0];
@@ -82,12 +82,13 @@ export async function updateAnchor(
   definition: AnchorUpdate,
   message: object,
 ): Promise<AnchorOutcome> {
-  const sent = (suffix: string): Promise<AnchorOutcome> =>
-    send(services, { ...target, updateId: `${target.updateId}${suffix}` }, definition, message);
-  const first = await sent('');
-  const answered = wantsDetails(first) ? await sent('/again') : first;
   const own = requestOf(message);
-  const outcome = own !== null && isOver(answered, own) ? await sent(`/${own}`) : answered;
+  const ids = updateIdsOf(target.updateId, own);
+  const sent = (updateId: string): Promise<AnchorOutcome> =>
+    send(services, { ...target, updateId }, definition, message);
+  const first = await sent(ids.first);
+  const answered = wantsDetails(first) ? await sent(ids.again) : first;
+  const outcome = own !== null && isOver(answered, own) ? await sent(ids.own) : answered;
   if (outcome.refused) {
     const { status, code, detail, preview } = outcome.refused;
     throw problemOf(status, code, detail, {
@@ -106,8 +107,20 @@ const wantsDetails = ({ refused }: AnchorOutcome): boolean => refused?.code === 
 
 const requestOf = (message: object): string | null => {
   const { http_request_id, request_id } = message as { http_request_id?: string | null; request_id?: string | null };
-  return http_request_id ?? request_id ?? null;
+  return (http_request_id ?? request_id)?.slice(0, 36) ?? null;
 };
+
+/**
+ * The ids under which a request's message is sent: first, again without details that were lost, and for this request
+ * alone, where the result of an earlier one under the same `Idempotency-Key` does not count.
+ * @param requestKey the same for a repeated request
+ * @param own the id of this request
+ */
+export const updateIdsOf = (requestKey: string, own: string | null) => ({
+  first: requestKey,
+  again: `${requestKey}/again`,
+  own: `${requestKey}/${own}`,
+});
 
 /** As long as the answer under an Idempotency-Key is kept. */
 const REPEATED_MS = 24 * 3_600_000;
@@ -144,7 +157,7 @@ async function send(
       KINDS[definition.name]!,
       message,
       'rest',
-      target.authorizationId,
+      target.authorizationId?.(target.updateId),
     );
     const sent = {
       ...(participant.kept ? { ...travels, details_id: details.id } : message),

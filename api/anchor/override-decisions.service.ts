@@ -6,7 +6,7 @@ import type { RequestContext } from '../http/request-context.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
 import { revokeDecisionSignature, signDecision } from '../participants/signatures.service.js';
 import type { Dependencies } from '../dependencies.js';
-import { commandSender, updateAnchor } from './anchor-updates.service.js';
+import { commandSender, updateAnchor, updateIdsOf } from './anchor-updates.service.js';
 import { authorizationIdOf } from './message-signing.js';
 import { recordingRefusals } from './refused-decisions.js';
 
@@ -44,14 +44,15 @@ export async function decideOnOverride(
     ip_address: sender.ip_address ?? null,
     user_agent: sender.user_agent ?? null,
   };
-  const authorizationId = authorizationIdOf(requestKey);
-  const deciding = { services, actor, studyId, requestId, authorizationId };
+  const updateIds = updateIdsOf(requestKey, sender.request_id?.slice(0, 36) ?? null);
+  const authorizationIds = Object.values(updateIds).map(authorizationIdOf);
+  const deciding = { services, actor, studyId, requestId, authorizationIds };
   await recordingRefusals({ studyId, requestId, userId: actor.id }, () =>
     signDecision(deciding, decision, { proof, meaning }),
   );
   return updateAnchor(
     services,
-    { studyId, participantId, updateId: requestKey, authorizationId, evenWithdrawn: true },
+    { studyId, participantId, updateId: requestKey, authorizationId: authorizationIdOf, evenWithdrawn: true },
     decideOverride,
     message,
   ).catch(async (fault: unknown) => {

@@ -35,31 +35,32 @@ export async function signatureOf(
   return { meaning: meaning ?? usual, name: actor.name, signed_at: nowIso(), proved_by: proved ?? 'session' };
 }
 
-/** An approver's decision on one override request; the signature is good for the message with this authorization. */
+/** An approver's decision on one override request; the signature is good for the message with one of these authorizations. */
 export interface SignedDecision {
   services: Dependencies;
   actor: Actor;
   studyId: string;
   requestId: string;
-  authorizationId: string;
+  /** The first is the same for a repeated request. */
+  authorizationIds: readonly string[];
 }
 
 /**
  * Signs a decision on an override. The signature is stored with the request until a message carries out the decision.
- * A repeated request was proved before: its code is used up.
+ * A repeated request was proved before, unless it was refused: its code is used up.
  * @throws 401 as `signatureOf`
  */
 export async function signDecision(
-  { services, actor, studyId, requestId, authorizationId }: SignedDecision,
+  { services, actor, studyId, requestId, authorizationIds }: SignedDecision,
   decision: ApproverDecision,
   input: Omit<SignatureRequest, 'settings'>,
 ): Promise<void> {
   await withStudyScope(services.database, studyId, async ({ tx }) => {
-    if (await isSigned(tx, requestId, authorizationId)) return;
+    if (await isSigned(tx, requestId, authorizationIds[0]!)) return;
     const signing = { ...input, settings: services.settings };
     const usual = decision === 'approve' ? 'approval' : 'rejection';
     const signature = await signatureOf(tx, studyId, actor, signing, usual);
-    await offerSignature(tx, { requestId, names: [authorizationId] }, { ...signature, decision });
+    await offerSignature(tx, { requestId, names: authorizationIds }, { ...signature, decision });
   });
 }
 
@@ -68,6 +69,6 @@ export const revokeDecisionSignature = ({
   services,
   studyId,
   requestId,
-  authorizationId,
+  authorizationIds,
 }: Omit<SignedDecision, 'actor'>): Promise<void> =>
-  withStudyScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, authorizationId));
+  withStudyScope(services.database, studyId, ({ tx }) => withdrawSignature(tx, requestId, authorizationIds));

@@ -187,20 +187,23 @@ export async function offerSignature(
 }
 
 /** Removes the signature of a refused decision; those of the approver's other decisions stay. */
-export async function withdrawSignature(tx: Tx, requestId: string, authorizationId: string): Promise<void> {
+export async function withdrawSignature(tx: Tx, requestId: string, authorizationIds: readonly string[]): Promise<void> {
   await OverrideRequest.query(tx)
     .findById(requestId)
-    .patch({ offered_signatures: raw('offered_signatures - ?::text', [authorizationId]) });
+    .patch({ offered_signatures: raw('offered_signatures - ?::text[]', [[...authorizationIds]]) });
 }
 
-/** Whether a decision was signed for the message with this authorization, or carried out or refused under it. */
+/** Whether a decision was signed for the message with this authorization, or carried out under it. */
 export async function isSigned(tx: Tx, requestId: string, authorizationId: string): Promise<boolean> {
   const offered = await OverrideRequest.query(tx)
     .findById(requestId)
     .whereRaw('jsonb_exists(offered_signatures, ?)', [authorizationId])
     .select('id');
   if (offered) return true;
-  return (await tx('anchor_commands').where({ authorization_id: authorizationId }).first('id')) !== undefined;
+  const carriedOut = tx('anchor_commands')
+    .where({ authorization_id: authorizationId })
+    .whereRaw(`outcome->'refused' is null`);
+  return (await carriedOut.first('id')) !== undefined;
 }
 
 /**

@@ -18,6 +18,7 @@ const withApproval = {
     override_approver_roles: ['researcher'],
   },
 };
+const never = { id: 'never', name: 'Never', expression: 'false', error_message: 'no date passes', severity: 'error' };
 const again = (proof: string): Options => ({ headers: { 'X-Reauthentication': proof } });
 const code = ({ status, body }: Answer<Loose>) => [status, body.code];
 interface Signed extends Loose {
@@ -362,6 +363,31 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
     const repeated = await approve(key);
     expect([repeated.status, repeated.body.status], repeated.text).to.deep.equal([200, 'applied']);
     expect(code(await approve(unique()))).to.deep.equal([401, 'REAUTHENTICATION_FAILED']);
+  });
+
+  it('a decision that was refused under a key is signed once more as it is repeated, and carried out', async () => {
+    const strict = await stage.study(withApproval);
+    await stage.admin.expect(200, 'PATCH', `/api/studies/${strict.id}`, {
+      config: { signatures: { reauthenticate: true } },
+    });
+    const signer = await strict.as('researcher');
+    const of = await strict.person();
+    await of.set(DAY);
+    const { body } = await of.override('2024-03-17', await strict.as('coordinator'));
+    const key = unique();
+    const approve = (proof: string) =>
+      signer.post<Signed>(
+        `/api/studies/${strict.id}/participants/${of.id}/anchor-date/override-requests/${body.override_request_id}/approve`,
+        {},
+        { headers: { 'X-Reauthentication': proof, 'Idempotency-Key': key } },
+      );
+    await strict.policy({ ...withApproval, validation: { custom_rules: [never] } });
+    expect((await approve(goodPassword)).status).to.equal(400);
+    await strict.policy(withApproval);
+    expect(code(await approve('not the password'))).to.deep.equal([401, 'REAUTHENTICATION_FAILED']);
+    const granted = await approve(goodPassword);
+    expect([granted.status, granted.body.status], granted.text).to.deep.equal([200, 'applied']);
+    expect(granted.body.signature).to.include({ proved_by: 'password', meaning: 'approval' });
   });
 
   it('a study that does not ask records the login as proof; nonsense in its settings is refused', async () => {
