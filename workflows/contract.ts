@@ -136,8 +136,8 @@ export interface AnchorOutcome {
   schedule_version_id?: string | null;
   impact?: unknown;
   waiting: WaitingState;
-  /** The request that was carried out or refused, and when: a repeat under the same id gets the same result. */
-  of_request?: { id: string | null; at: string };
+  /** The request of the API that was carried out or refused: a repeat under the same id gets the same result. */
+  http_request_id?: string | null;
 }
 
 /**

@@ -90,7 +90,7 @@ async function applyInTransaction(
   const answer = withShortFacts({
     ...told,
     waiting: await stateAfter(tx, snapshot, command, outcome.result, labels),
-    of_request: { id: requestOf(command), at: snapshot.facts.now },
+    http_request_id: requestOf(command),
   });
   work.atCommit(
     rememberCommandStatement({

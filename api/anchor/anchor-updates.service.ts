@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { nowMs } from '../../db/client/clock.js';
 import { addressWithDetails } from '../../db/participants/message-details.queries.js';
 import type { MessageDetails } from '../../db/participants/message-details.queries.js';
 import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
@@ -122,19 +121,12 @@ export const updateIdsOf = (requestKey: string, own: string | null) => ({
   own: `${requestKey}/${own}`,
 });
 
-/** As long as the answer under an Idempotency-Key is kept. */
-const REPEATED_MS = 24 * 3_600_000;
-
 /**
- * Whether a result is that of an earlier request under the same Idempotency-Key, which does not count for this one: a
- * refusal changed nothing, and what was carried out more than a day ago is no repeat any more. Only a result that its
- * request did not get in time does.
+ * Whether a result is a refusal of an earlier request under the same Idempotency-Key: it changed nothing, and does not
+ * count for this one.
  */
-const isOver = ({ refused, of_request: of }: AnchorOutcome, own: string): boolean =>
-  of !== undefined &&
-  of.id !== null &&
-  of.id !== own &&
-  (refused !== undefined || Date.parse(of.at) < nowMs() - REPEATED_MS);
+const isOver = ({ refused, http_request_id: earlier }: AnchorOutcome, own: string): boolean =>
+  refused !== undefined && earlier !== undefined && earlier !== null && earlier !== own;
 
 /** @throws 404, 409 PARTICIPANT_WITHDRAWN, 503 */
 async function send(

@@ -433,27 +433,5 @@ describe('errors of the anchor date', function () {
       expect(second.text, 'and is carried out once').to.equal(first.text);
       expect(await person.anchor()).to.include({ enrollment_date: '2024-03-17', version: 4 });
     });
-
-    it('a key of the day before yesterday is a new one', async () => {
-      const study = await stage.study({
-        sources: free.sources,
-        prerequisites: { require_eligibility_confirmed: true },
-      });
-      const person = await study.person();
-      const set = () =>
-        person.post('', { enrollment_date: DAY }, undefined, { headers: { 'Idempotency-Key': `key-${person.id}` } });
-      expect((await set()).body).to.include({ status: 'provisional', version: 2 });
-      expect((await person.post('/cancel', {})).body).to.include({ status: 'unset' });
-      await stage.handle(person.id).terminate('as if it had gone on as a new run');
-      await stage.sql(`update idempotency_keys set created_at = created_at - interval '2 days' where key = ?`, [
-        `key-${person.id}`,
-      ]);
-      await stage.sql(
-        `update anchor_commands set outcome = jsonb_set(outcome, '{of_request,at}', '"2024-01-01T00:00:00.000000Z"')
-         where participant_id = ? and kind = 'set'`,
-        [person.id],
-      );
-      expect((await set()).body).to.include({ status: 'provisional', enrollment_date: DAY, version: 4 });
-    });
   });
 });

@@ -233,7 +233,7 @@ export const messageGuards: readonly Guard[] = [
     text: 'return ownOnly ? undefined : change;',
     without: 'return ownOnly ? { ...change, actor_user_id: null } : change;',
     test: 'test/security/sealed-messages.test.ts',
-    title: 'a change of a study that the service has not made plans nobody anew',
+    title: 'a change of a study that the service has not made plans nobody again',
   },
   {
     refuses: 'workflows that are started without the ids that they need',

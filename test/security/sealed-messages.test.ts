@@ -179,7 +179,7 @@ describe('Where payloads must be sealed', function () {
     expect(await other.person.anchor()).to.include({ enrollment_date: DAY, is_override: false });
   });
 
-  it('a change of a study that the service has not made plans nobody anew', async () => {
+  it('a change of a study that the service has not made plans nobody again', async () => {
     const own = await stage.study({
       sources: [{ type: 'manual_entry' }],
       prerequisites: { require_consent_signed: false },

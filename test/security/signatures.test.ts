@@ -61,12 +61,12 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
       body,
       options,
     );
-  const requestOf = async (of: Person) =>
+  const requestOf = async (of: Person, within = study) =>
     (
       await stage.admin.expect<{ items: Signed[] }>(
         200,
         'GET',
-        `/api/studies/${study.id}/participants/${of.id}/anchor-date/override-requests`,
+        `/api/studies/${within.id}/participants/${of.id}/anchor-date/override-requests`,
       )
     ).items[0]!;
 
@@ -387,7 +387,7 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
     expect(code(await approve('not the password'))).to.deep.equal([401, 'REAUTHENTICATION_FAILED']);
     const granted = await approve(goodPassword);
     expect([granted.status, granted.body.status], granted.text).to.deep.equal([200, 'applied']);
-    expect(granted.body.signature).to.include({ proved_by: 'password', meaning: 'approval' });
+    expect((await requestOf(of, strict)).signature).to.include({ proved_by: 'password', meaning: 'approval' });
   });
 
   it('a study that does not ask records the login as proof; nonsense in its settings is refused', async () => {
