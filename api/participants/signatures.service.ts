@@ -35,7 +35,7 @@ export async function signatureOf(
   return { meaning: meaning ?? usual, name: actor.name, signed_at: nowIso(), proved_by: proved ?? 'session' };
 }
 
-/** An approver's decision on one override request; the signature is good for the message with one of these authorizations. */
+/** An approver's decision on one override request, signed for the message with one of these authorizations. */
 export interface SignedDecision {
   services: Dependencies;
   actor: Actor;

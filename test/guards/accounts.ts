@@ -6,6 +6,7 @@ const FAILURES = 'db/identity/login-failures.queries.ts';
 const LOGIN = 'api/identity/auth.service.ts';
 const FACTOR = 'api/identity/mfa.service.ts';
 const SIGNATURES = 'test/security/signatures.test.ts';
+const REPEATED_DECISIONS = 'test/security/repeated-decisions.test.ts';
 const LOGINS = 'test/api/portal-logins.test.ts';
 const ENDS = 'end with a withdrawal, a changed address, a logout and their time';
 const CORRECTED = 'db/migrations/0114-address-corrected.ts';
@@ -216,18 +217,26 @@ export const accountGuards: readonly Guard[] = [
   {
     refuses: 'the signature of a decision that was refused',
     file: 'db/anchor/override-requests.queries.ts',
-    text: `.patch({ offered_signatures: raw('offered_signatures - ?::text', [authorizationId]) });`,
-    without: `.patch({ offered_signatures: raw('offered_signatures - ?::text', ['']) });`,
+    text: `.patch({ offered_signatures: raw('offered_signatures - ?::text[]', [[...authorizationIds]]) });`,
+    without: `.patch({ offered_signatures: raw('offered_signatures - ?::text[]', [[]]) });`,
     test: SIGNATURES,
     title: 'what was signed for a decision that was refused is good for no other',
   },
   {
     refuses: 'a code that is used up, but for the request that it was given with',
     file: 'db/anchor/override-requests.queries.ts',
-    text: `where({ authorization_id: authorizationId }).first('id')) !== undefined;`,
-    without: `where({ authorization_id: authorizationId }).first('id')) !== null;`,
-    test: SIGNATURES,
-    title: 'a request that is repeated under its key needs no other code',
+    text: `(await carriedOut.first('id')) !== undefined;`,
+    without: `(await carriedOut.first('id')) !== null;`,
+    test: REPEATED_DECISIONS,
+    title: 'needs no other code of the second factor',
+  },
+  {
+    refuses: 'a decision without its own signature, where another of its key was refused',
+    file: 'db/anchor/override-requests.queries.ts',
+    text: `.whereRaw(\`outcome->'refused' is null\`);`,
+    without: `.whereRaw('true');`,
+    test: REPEATED_DECISIONS,
+    title: 'is signed once more, and carried out',
   },
   {
     refuses: 'the signature of another decision',

@@ -18,7 +18,6 @@ const withApproval = {
     override_approver_roles: ['researcher'],
   },
 };
-const never = { id: 'never', name: 'Never', expression: 'false', error_message: 'no date passes', severity: 'error' };
 const again = (proof: string): Options => ({ headers: { 'X-Reauthentication': proof } });
 const code = ({ status, body }: Answer<Loose>) => [status, body.code];
 interface Signed extends Loose {
@@ -61,12 +60,12 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
       body,
       options,
     );
-  const requestOf = async (of: Person, within = study) =>
+  const requestOf = async (of: Person) =>
     (
       await stage.admin.expect<{ items: Signed[] }>(
         200,
         'GET',
-        `/api/studies/${within.id}/participants/${of.id}/anchor-date/override-requests`,
+        `/api/studies/${study.id}/participants/${of.id}/anchor-date/override-requests`,
       )
     ).items[0]!;
 
@@ -339,55 +338,6 @@ describe('Signatures by somebody who holds no more than a bearer token', () => {
       }),
     );
     expect(atOnce).to.deep.equal(Array(4).fill([200, undefined]));
-  });
-
-  it('a request that is repeated under its key needs no other code: its own is used up', async () => {
-    const { of, request } = await asked();
-    const signer = await study.as('researcher', 'with a second factor');
-    const { secret } = await signer.expect<{ secret: string }>(200, 'POST', '/api/auth/mfa/setup', {
-      password: goodPassword,
-    });
-    const shown = generateSync({ secret });
-    await signer.expect(200, 'POST', '/api/auth/mfa/verify', { code: shown });
-    const approve = (key: string) =>
-      signer.post<Signed>(
-        `/api/studies/${study.id}/participants/${of.id}/anchor-date/override-requests/${request}/approve`,
-        {},
-        { headers: { 'X-Reauthentication': shown, 'Idempotency-Key': key } },
-      );
-    const key = unique();
-    const granted = await approve(key);
-    expect([granted.status, granted.body.status], granted.text).to.deep.equal([200, 'applied']);
-    // As if the API had died before it stored its answer.
-    await stage.sql('delete from idempotency_keys where key = ?', [key]);
-    const repeated = await approve(key);
-    expect([repeated.status, repeated.body.status], repeated.text).to.deep.equal([200, 'applied']);
-    expect(code(await approve(unique()))).to.deep.equal([401, 'REAUTHENTICATION_FAILED']);
-  });
-
-  it('a decision that was refused under a key is signed once more as it is repeated, and carried out', async () => {
-    const strict = await stage.study(withApproval);
-    await stage.admin.expect(200, 'PATCH', `/api/studies/${strict.id}`, {
-      config: { signatures: { reauthenticate: true } },
-    });
-    const signer = await strict.as('researcher');
-    const of = await strict.person();
-    await of.set(DAY);
-    const { body } = await of.override('2024-03-17', await strict.as('coordinator'));
-    const key = unique();
-    const approve = (proof: string) =>
-      signer.post<Signed>(
-        `/api/studies/${strict.id}/participants/${of.id}/anchor-date/override-requests/${body.override_request_id}/approve`,
-        {},
-        { headers: { 'X-Reauthentication': proof, 'Idempotency-Key': key } },
-      );
-    await strict.policy({ ...withApproval, validation: { custom_rules: [never] } });
-    expect((await approve(goodPassword)).status).to.equal(400);
-    await strict.policy(withApproval);
-    expect(code(await approve('not the password'))).to.deep.equal([401, 'REAUTHENTICATION_FAILED']);
-    const granted = await approve(goodPassword);
-    expect([granted.status, granted.body.status], granted.text).to.deep.equal([200, 'applied']);
-    expect((await requestOf(of, strict)).signature).to.include({ proved_by: 'password', meaning: 'approval' });
   });
 
   it('a study that does not ask records the login as proof; nonsense in its settings is refused', async () => {
