@@ -3,7 +3,7 @@ import { generateSync } from 'otplib';
 import { decideOverride, overrideDecision, participantAnchorId } from '../../workflows/contract.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
-import { goodPassword, unique } from '../support/http.js';
+import { goodPassword } from '../support/http.js';
 import type { Answer, Http, Loose, Options } from '../support/http.js';
 import { readPdf } from '../support/pdf.js';
 import { until } from '../support/service.js';
