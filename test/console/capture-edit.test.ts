@@ -209,6 +209,12 @@ describe('the console’s pages of a capture connection and its mapping', functi
     const broken = await visitor.send('POST', path, { ...form, json: '{ "enrollment_event": ' });
     expect(broken.status).to.equal(422);
     expect(broken.text).to.include('This is not JSON.').and.to.include('{ &quot;enrollment_event&quot;: ');
+    const twice = await visitor.send('POST', path, {
+      ...form,
+      json: '{ "enrollment_event": "a", "enrollment_event": "b" }',
+    });
+    expect(twice.status).to.equal(422);
+    expect(twice.text).to.include('The field is there twice.');
     const wanted = JSON.stringify({
       enrollment_instrument: 'enroll',
       enrollment_event: 'baseline_arm_1',

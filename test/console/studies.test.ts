@@ -187,6 +187,15 @@ describe('the console’s pages of studies', function () {
     expect(second.text).to.include('Somebody else has changed this').and.to.include('&quot;sources&quot;:[]');
     const { body } = await stage.admin.get(`/api/studies/${study.id}/config/enrollment-policy/versions`);
     expect(body.total).to.equal(2);
+    // Of a name that stands twice one would be lost, and a long number would be rounded.
+    for (const [typed, said] of [
+      ['{"sources": [], "sources": [{"type": "manual_entry"}]}', 'Sources: The field is there twice.'],
+      ['{"permissions": {"timeout_hours": 72.000000000000000001}}', 'more than 15 digits'],
+    ]) {
+      const refused = await by.post(path, path, { policy: typed!, policy_version: '2', do: 'save' });
+      expect(refused.status).to.equal(422);
+      expect(refused.text).to.include(said);
+    }
   });
 
   it('adds, changes and deletes a visit window, and says before what would move', async () => {

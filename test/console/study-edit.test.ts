@@ -105,6 +105,10 @@ describe('the console’s pages of events, batteries and messages', function () 
     await fill(page, { 'settings.n': '3', 'settings.trials': '', settings: '{ "colour": ' });
     await submit(page, 'section.card button.primary');
     expect(await page.$('[name="settings"][aria-invalid]')).not.to.equal(null);
+    const twice = '{ "colour": "red", "title": { "de": "Zwei", "de": "Two" } }';
+    await setValue(page, '[name="settings"]', twice);
+    await submit(page, 'section.card button.primary');
+    expect(await textOf(page, 'main')).to.include('The field is there twice.');
     await setValue(page, '[name="settings"]', '{ "colour": "red", "title": { "de": "Zwei", "en": "Two" } }');
     await submit(page, 'section.card button.primary');
     const changed = (await battery()).modules[0]!;

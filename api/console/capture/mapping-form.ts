@@ -8,7 +8,7 @@ import { ConfigPatch, EventBatteryMapping } from '../../capture/datacapture.sche
 import { invalid, invalidFields } from '../../http/errors.js';
 import type { FaultEntry } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
-import { readJson, typedValue, wholeNumber } from '../studies/edit/edit.js';
+import { typedJson, typedValue, wholeNumber } from '../studies/edit/edit.js';
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const orNothing = { ...Type.Unsafe<string | null>({ ...Name, type: ['string', 'null'] }) };
@@ -154,7 +154,7 @@ export const isFieldOfRows = (name: string): boolean => (participantFields as re
 
 /** Parses a mapping written as JSON. @throws 422 */
 export function draftOfJson(text: string): MappingDraft {
-  const draft = readJson(text);
+  const draft = typedJson(text);
   if (draft === undefined) throw invalid('json', 'TYPE', 'must be json');
   return accepted(draft);
 }

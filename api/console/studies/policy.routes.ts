@@ -8,6 +8,7 @@ import { reanchoring } from '../../studies/reanchorings.js';
 import type { ReanchoringView } from '../../studies/reanchorings.js';
 import type { Dependencies } from '../../dependencies.js';
 import { inStudy, staff } from '../../http/access.js';
+import { parseJson } from '../../http/body/json.js';
 import { Type, oneOf, text } from '../../http/common.schemas.js';
 import { Problem, problem } from '../../http/errors.js';
 import { consoleForm, consolePage } from '../routing/page.js';
@@ -22,12 +23,13 @@ const trialPath = `${path}/trials/{trial_id}` as const;
 const change = '/console/studies/{study_id}/changes/{change_id}';
 const VERSION = /^[0-9]{1,9}$/;
 
-/** The typed policy. @throws 422 if it is not JSON */
+/** The typed policy. @throws 422 if it is not JSON, or a name in it stands twice */
 function policyIn(form: URLSearchParams, { words }: Ui): unknown {
   try {
-    return JSON.parse(form.get('policy')!) as unknown;
+    return parseJson(Buffer.from(form.get('policy')!));
   } catch (fault) {
-    const message = `${words.studies.invalidJson} ${(fault as Error).message}`;
+    if (!(fault instanceof Problem) || fault.code !== 'MALFORMED_JSON') throw fault;
+    const message = `${words.studies.invalidJson} ${fault.cause instanceof Error ? fault.cause.message : fault.message}`;
     throw problem('VALIDATION_FAILED', {
       detail: message,
       errors: [{ path: 'policy', code: 'INVALID_JSON', message }],

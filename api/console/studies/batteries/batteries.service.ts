@@ -9,7 +9,7 @@ import type { Difference } from '../../../assessment/batteries/authoring-diff.js
 import { batteryNumber, getBatteryOrThrow } from '../../../assessment/batteries/batteries.service.js';
 import { invalid, problem } from '../../../http/errors.js';
 import { getStudyOrThrow } from '../../../studies/studies.service.js';
-import { editOf, readJson, typedValue } from '../edit/edit.js';
+import { editOf, typedJson, typedValue } from '../edit/edit.js';
 import type { Edit, RefusedForm, Texts } from '../edit/edit.js';
 
 export interface BatteryView {
@@ -133,11 +133,11 @@ const number = (text: string): number | string =>
 
 /**
  * The changes of a module's form. An empty setting means the task's default; keys missing in the JSON are removed.
- * @throws 422 if it is not JSON
+ * @throws 422 if it is not JSON, or a name in it stands twice
  */
 export function moduleIn(form: URLSearchParams, module: ModuleRow) {
   const said = (name: string) => typedValue(form, name).trim();
-  const rest = said('settings') === '' ? {} : readJson(said('settings'));
+  const rest = said('settings') === '' ? {} : typedJson(said('settings'), 'settings');
   if (typeof rest !== 'object' || rest === null || Array.isArray(rest))
     throw invalid('settings', 'TYPE', 'must be object');
   const plain = plainSettings(module.task).map(({ name, options }) => {

@@ -1,4 +1,5 @@
-import type { Problem } from '../../../http/errors.js';
+import { parseJson } from '../../../http/body/json.js';
+import { Problem } from '../../../http/errors.js';
 import { etagOf } from '../../../http/conventions/etag.js';
 
 /** The fields of a form, as texts; an unticked checkbox is an empty one. */
@@ -81,6 +82,29 @@ export function readJson(text: string): unknown {
   } catch (fault) {
     if (fault instanceof SyntaxError) return undefined;
     throw fault;
+  }
+}
+
+/**
+ * JSON that somebody typed, read as strictly as a request's body: without a name that stands twice, of which one would
+ * be lost, and without a number that would be rounded.
+ * @param field of the form; a fault is at a place in it
+ * @returns undefined for invalid JSON
+ * @throws 422 DUPLICATE_FIELD, NUMBER_NOT_EXACT, TOO_DEEP, or for text that cannot be stored
+ */
+export function typedJson(text: string, field?: string): unknown {
+  try {
+    return parseJson(Buffer.from(text));
+  } catch (fault) {
+    if (!(fault instanceof Problem)) throw fault;
+    if (fault.code === 'MALFORMED_JSON') return undefined;
+    const within = (path: string | undefined) => [field, path].filter((name) => name && name !== 'body').join('.');
+    throw new Problem(fault.status, fault.code, fault.message, {
+      ...fault.options,
+      ...(fault.options.errors && {
+        errors: fault.options.errors.map((error) => ({ ...error, path: within(error.path) })),
+      }),
+    });
   }
 }
 
