@@ -26,8 +26,7 @@ const description =
   'Streamed, under the caller’s rights. `from` and `to` are inclusive dates (UTC) of the session’s start, the ' +
   'visit’s target, else of the record’s creation. ' +
   'Columns keep their order. In CSV a text that a spreadsheet would run as a formula begins with an ' +
-  'apostrophe. `mode: background` writes a file instead: 202 with its status_url. That data were exported is ' +
-  'an audit record.';
+  'apostrophe. `mode: background` writes a file instead: 202 with its status_url. Exports are audited.';
 
 const typeOf = (format: ExportFormat): string => contentTypes[format].split(';', 1)[0]!;
 

@@ -179,8 +179,8 @@ export const earlierOverrides = {
   moved_by_earlier_override: Type.Optional(
     Type.Integer({
       description:
-        'participants whose visits all move with this change, since an override with `regenerate_schedule: ' +
-        'false` had left them on the former date; absent if none',
+        'participants whose visits all move: an override with `regenerate_schedule: false` had left them behind; ' +
+        'absent if none',
     }),
   ),
 };
