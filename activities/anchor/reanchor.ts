@@ -97,9 +97,9 @@ export const reanchorBatch =
 type ProvenChange = ReanchoringChange & { begun_at?: string };
 
 /**
- * Kind, author and time of the change come from the database, not from the workflow's input. Undefined: it is none of
- * the service's, or is complete; whoever reaches Temporal could have visits planned anew that an override had left
- * alone.
+ * Kind, author and time of the change come from the database, not from the workflow's input. Undefined: the service has
+ * no such change, or it is complete. A person with access to Temporal could invent one, and so move visits that an
+ * override had left as they were.
  */
 async function provenChange(
   database: Database,

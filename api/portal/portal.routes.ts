@@ -84,7 +84,7 @@ export const portalRoutes = [
     responses: { 200: PortalSession, 401: undefined, 503: undefined },
     handle: async ({ services, body, headers, context }) => {
       const session = await openSession(services, body, context);
-      // Whoever opens this link without staying logged in must not end up in the login that somebody else kept here.
+      // A person who opens this link without staying logged in must not end up in the login that somebody else kept.
       const forgotten = body.remember ? [] : forgottenCookies(headers, services.settings);
       return reply(200, session.body, { 'Set-Cookie': [...session.cookies, ...forgotten] });
     },

@@ -51,8 +51,8 @@ export async function authenticate(
 }
 
 /**
- * The route of a message, of which its id claims that it is a trigger's. Whoever sends an update chooses its id: only a
- * trigger at work is one.
+ * The route of a message whose id claims that it is a trigger's. The sender of an update chooses its id: it is one only
+ * while that trigger is being processed.
  */
 async function routeOf(tx: Tx, { id, participant_id }: AnchorCommand, claimed: Via): Promise<Via> {
   if (claimed !== 'trigger') return claimed;
