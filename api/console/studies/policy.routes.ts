@@ -29,7 +29,8 @@ function policyIn(form: URLSearchParams, { words }: Ui): unknown {
     return parseJson(Buffer.from(form.get('policy')!));
   } catch (fault) {
     if (!(fault instanceof Problem) || fault.code !== 'MALFORMED_JSON') throw fault;
-    const message = `${words.studies.invalidJson} ${fault.cause instanceof Error ? fault.cause.message : fault.message}`;
+    const { message: why } = fault.cause instanceof Error ? fault.cause : fault;
+    const message = `${words.studies.invalidJson} ${why}`;
     throw problem('VALIDATION_FAILED', {
       detail: message,
       errors: [{ path: 'policy', code: 'INVALID_JSON', message }],
