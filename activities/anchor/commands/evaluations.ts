@@ -3,7 +3,7 @@ import { evaluate, evaluateUnlessAtRest } from '../../../workflows/domain/anchor
 import { nextVersion, scheduleAfter, scheduleFollows } from '../../../workflows/domain/anchor/regeneration.js';
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
 import type { Decision } from '../../../workflows/domain/util/types.js';
-import { auditOfFailedRules, noTrace } from './outcome.js';
+import { auditOfFailedRules, givenReason, noTrace } from './outcome.js';
 import type { AnchorDecision, CommandContext, CommandOutcome, CommandResult } from './outcome.js';
 
 /** Evaluates all sources, since one of them has changed. */
@@ -59,7 +59,7 @@ export function evaluateAsked(context: CommandContext, message: Evaluate): Promi
     {
       sender: message.actor_user_id ? message : { ...message, actor_type: 'workflow' as const },
       command: { kind: 'evaluate' },
-      reason: message.reason?.trim() ? message.reason : null,
+      reason: givenReason(message),
       ensureSchedule: message.ensure_schedule ?? false,
     },
     message.actor_user_id ? { auditEntries: auditOfFailedRules(snapshot, message, decision) } : {},

@@ -5,7 +5,7 @@ import { ofDate, sourceFingerprint } from '../../../workflows/domain/anchor/sour
 import type { Facts } from '../../../workflows/domain/util/types.js';
 import { validateCandidate } from '../../../workflows/domain/anchor/validation.js';
 import { evaluationOutcome } from './evaluations.js';
-import { auditOfFailedRules, noTrace, rejected, rejectedByRules } from './outcome.js';
+import { auditOfFailedRules, givenReason, noTrace, rejected, rejectedByRules } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 
 /** A manual date: stored as a source, then all sources are evaluated. */
@@ -52,7 +52,7 @@ export function setDate(context: CommandContext, message: SetEnrollmentDate): Co
   const guarded =
     decision.candidate?.source_type === 'manual_entry' && decision.errors.length > 0 && facts.anchor.reopened;
   if (guarded) return rejectedByRules(decision.errors);
-  const reason = message.reason?.trim() ? message.reason : null;
+  const reason = givenReason(message);
   return evaluationOutcome(
     { ...context, snapshot: { ...snapshot, facts } },
     decision,
@@ -99,7 +99,7 @@ export async function cancelProposedDate(
       trace: noTrace,
       command: { kind: 'cancel' },
       sender: message,
-      reason: message.reason?.trim() ? message.reason : null,
+      reason: givenReason(message),
       cancelledFacts: sourceFingerprint(policy, { ...factsAfter(facts, transition), manual: null }),
       ...(inputs && { schedule: { inputs, date: null, reason: 'cancelled' } }),
     },

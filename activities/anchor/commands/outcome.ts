@@ -108,6 +108,9 @@ export function auditOfFailedRules(
   ];
 }
 
+/** The reason that a person gave; one of blanks is none. */
+export const givenReason = ({ reason }: { reason?: string | null }): string | null => (reason?.trim() ? reason : null);
+
 export const noTrace: Trace = { sources: [], validation: [], prerequisites: [] };
 
 /** A refusal with the contract's status and code. It only writes the audit log. */

@@ -2,7 +2,7 @@ import type { LockedOverrideRequest } from '../../../db/anchor/override-request-
 import type { OverrideDecision, Sender } from '../../../workflows/contract.js';
 import { noTransition } from '../../../workflows/domain/anchor/decide.js';
 import { grant, judgedOverride } from './judged-override.js';
-import { noTrace, rejected } from './outcome.js';
+import { givenReason, noTrace, rejected } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 
@@ -24,7 +24,7 @@ export async function decideOverride(context: CommandContext, message: OverrideD
   };
   if (request.status !== 'pending' || request.expires_at <= facts.now)
     return rejected(409, 'NOT_PENDING', `the request is ${request.status === 'pending' ? 'expired' : request.status}`);
-  const reason = message.reason?.trim() ? message.reason : null;
+  const reason = givenReason(message);
   const decidedBy = message.approver_user_id;
   if (message.decision === 'deny')
     return reason === null

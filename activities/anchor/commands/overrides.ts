@@ -3,7 +3,7 @@ import { isDate } from '../../../workflows/domain/util/dates.js';
 import { factsAfter, judgeOverrideBack, noTransition, standingFacts } from '../../../workflows/domain/anchor/decide.js';
 import { grant, judgedOverride, warningsOf } from './judged-override.js';
 import type { Judged } from './judged-override.js';
-import { auditOfFailedRules, rejected, rejectedByRules } from './outcome.js';
+import { auditOfFailedRules, givenReason, rejected, rejectedByRules } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 
 /** A requested override: applied at once, or stored for an approver. */
@@ -12,7 +12,7 @@ export async function requestOverride(context: CommandContext, message: RequestO
   const { permissions } = policy;
   if (typeof message.new_enrollment_date !== 'string' || !isDate(message.new_enrollment_date))
     return rejected(422, 'INVALID_DATE', 'new_enrollment_date must be a date, YYYY-MM-DD');
-  const reason = message.reason?.trim() ? message.reason : null;
+  const reason = givenReason(message);
   if (permissions.override_requires_reason && (message.reason === undefined || message.reason === null))
     return rejected(422, 'VALIDATION_FAILED', 'reason is required', {
       errors: [{ path: 'reason', code: 'REQUIRED', message: 'reason is required: the policy asks for one' }],
