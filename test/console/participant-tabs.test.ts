@@ -109,8 +109,8 @@ describe('the tabs of a participant in the console', function () {
     await site.end(id);
     const { email } = await user(stage.admin, 'coordinator', { study_ids: [site.study.id] });
     for (const [language, said] of [
-      ['en', ['Trail making', 'completion time 45,230.5 ms', 'mean reaction time 512.25 ms', 'correct 87.5%']],
-      ['de', ['Linien ziehen', 'benötigte Zeit 45.230,5 ms', 'mittlere Reaktionszeit 512,25 ms', 'Fehler 2']],
+      ['en', ['Trail making', 'Time taken 45,230.5 ms', 'Reaction time, mean 512.25 ms', 'Correct 87.5%']],
+      ['de', ['Linien ziehen', 'Benötigte Zeit 45.230,5 ms', 'Reaktionszeit, Mittel 512,25 ms', 'Fehler 2']],
     ] as const) {
       const { page } = await openConsole(browser, `/console/participants/${site.participant.id}?tab=sessions`, {
         language,

@@ -1,4 +1,4 @@
-import * as measures from './measures.js';
+import { NAMES } from '../../../portal/page/words.js';
 
 /** The words of the tabs of consents, sessions, messages and audit records. */
 export const en = {
@@ -57,7 +57,7 @@ export const en = {
       string
     >,
     results: 'Results',
-    measures: measures.en,
+    measures: NAMES.en,
     trials: (n: number) => (n === 1 ? '1 trial' : `${n} trials`),
     flags: 'Flags',
     noFlags: 'None',
@@ -151,7 +151,7 @@ export const de: typeof en = {
     state: 'Status',
     states: { active: 'Läuft', completed: 'Abgeschlossen', expired: 'Abgelaufen', abandoned: 'Abgebrochen' },
     results: 'Ergebnisse',
-    measures: measures.de,
+    measures: NAMES.de,
     trials: (n) => (n === 1 ? '1 Durchgang' : `${n} Durchgänge`),
     flags: 'Auffälligkeiten',
     noFlags: 'Keine',
