@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { keepLink, linkHash } from '../../db/portal/portal.queries.js';
+import { createHmac } from 'node:crypto';
+import { keepLink, linkHash, linkPeriod } from '../../db/portal/portal.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -12,8 +12,21 @@ export interface LinkSettings {
 }
 
 /**
- * The texts of a portal link, created for one sending of its message: only they contain the token, the database stores
- * its hash.
+ * The token of the link in a message to an address, the same for each of its attempts within one lifetime of the link.
+ * An attempt whose answer was lost may have arrived; mailboxes and gateways then pass on that one alone, and drop the
+ * next as its duplicate. Nobody can compute it without the secret.
+ * @param message `period`: how many lifetimes of the link have passed since the message was created
+ */
+export const linkToken = (
+  secret: string,
+  message: { kind: 'portal' | 'user'; id: string; to: string; period: number },
+): string =>
+  createHmac('sha256', secret)
+    .update(JSON.stringify(['link', message.kind, message.id, message.to, message.period]))
+    .digest('base64url');
+
+/**
+ * The texts of a portal link: only its message contains the token, the database stores its hash.
  * @param to the address that the message goes to
  * @returns undefined when the link was opened already
  * @throws Error in one sentence when SESSION_SECRET is not set; ADDRESS_CHANGED when it was corrected meanwhile: the
@@ -28,10 +41,12 @@ export async function writeLink(
     throw Object.assign(new Error('SESSION_SECRET is not set: a portal link cannot be made.'), {
       code: 'SESSION_SECRET_MISSING',
     });
-  const token = randomBytes(32).toString('base64url');
-  const kept = await withStudyScope(database, '*', ({ tx }) =>
-    keepLink(tx, { notificationId, hash: linkHash(secret, token), minutes, to }),
-  );
+  const { token, kept } = await withStudyScope(database, '*', async ({ tx }) => {
+    const period = await linkPeriod(tx, notificationId, minutes);
+    const written = linkToken(secret, { kind: 'portal', id: notificationId, to, period });
+    const hash = linkHash(secret, written);
+    return { token: written, kept: await keepLink(tx, { notificationId, hash, minutes, to }) };
+  });
   if (kept === 'moved')
     throw Object.assign(new Error('The address was corrected while the message was written.'), {
       code: 'ADDRESS_CHANGED',

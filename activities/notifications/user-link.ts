@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { linkHash } from '../../db/portal/portal.queries.js';
-import { keepUserLink, languagesOfStudies, userLinkSent } from '../../db/identity/user-links.queries.js';
+import { keepUserLink, languagesOfStudies, linkToSend, userLinkSent } from '../../db/identity/user-links.queries.js';
 import type { LinkPurpose } from '../../db/identity/user-links.queries.js';
 import type { ConsoleLinks } from '../../workflows/domain/util/console-links.js';
 import { primaryLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { readInScope, withStudyScope } from '../../db/client/transaction.js';
+import { linkToken } from './link.js';
 import { textMail } from './mail.js';
 import { RefusedMessage, faultAfter } from './provider.js';
 import type { Provider } from './provider.js';
@@ -84,8 +84,8 @@ async function languageOf(database: Database, userId: string, asked: string | un
 }
 
 /**
- * Sends a user a link to choose a password. The token is created for this sending and stored nowhere else; after a
- * crash the message is sent again, and the last link counts.
+ * Sends a user a link to choose a password. Its token is stored nowhere else; after a crash the message is sent again,
+ * with the same link.
  * `asked`: the language of the page by which the user asked for it.
  */
 export const sendUserLink =
@@ -97,12 +97,16 @@ export const sendUserLink =
       });
     if (!mail)
       throw Object.assign(new Error('SMTP_URL is not set: a link cannot be sent.'), { code: 'SMTP_URL_MISSING' });
-    const token = randomBytes(32).toString('base64url');
-    const link = await withStudyScope(database, [], ({ tx }) =>
-      keepUserLink(tx, { id, hash: linkHash(secret, token), minutes }),
-    );
+    const link = await withStudyScope(database, [], async ({ tx }) => {
+      const due = await linkToSend(tx, id, minutes);
+      if (!due) return undefined;
+      const token = linkToken(secret, { kind: 'user', id, to: due.email, period: due.period });
+      await keepUserLink(tx, { id, hash: linkHash(secret, token), minutes: minutes[due.purpose] });
+      return { ...due, token };
+    });
     // Used or sent already, or the user was deactivated.
     if (!link) return;
+    const { token } = link;
     let refusal: string | undefined;
     try {
       const page = link.purpose === 'invitation' ? pages?.accept : pages?.reset;

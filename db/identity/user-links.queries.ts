@@ -1,5 +1,5 @@
 import { raw } from 'objection';
-import { User, UserLink } from '../models/identity.js';
+import { UserLink } from '../models/identity.js';
 import type { Tx } from '../client/database.js';
 
 export type LinkPurpose = 'password_reset' | 'invitation';
@@ -9,31 +9,53 @@ export async function insertUserLink(tx: Tx, userId: string, purpose: LinkPurpos
   return (await UserLink.query(tx).insert({ user_id: userId, purpose }).returning('id')).id;
 }
 
+/** A link that is about to be sent. `period`: how many of its lifetimes have passed since it was created. */
+export interface LinkToSend {
+  id: string;
+  user_id: string;
+  email: string;
+  purpose: LinkPurpose;
+  created_at: string;
+  period: number;
+}
+
+const LIFETIME = `case l.purpose when 'invitation' then ?::float8 else ?::float8 end`;
+
 /**
- * Stores the hash of the token in the message that is about to be sent; the last one counts. Undefined: nothing is to
- * be sent (any more).
+ * A user's link that is to be sent, locked. Undefined: nothing is to be sent (any more).
+ * @param minutes the lifetime of a link
  */
-export async function keepUserLink(
+export async function linkToSend(
   tx: Tx,
-  link: { id: string; hash: Buffer; minutes: Record<LinkPurpose, number> },
-): Promise<{ user_id: string; email: string; purpose: LinkPurpose; created_at: string } | undefined> {
-  const { invitation, password_reset } = link.minutes;
-  const [kept] = await UserLink.query(tx)
-    .where({ id: link.id })
-    .whereNull('used_at')
-    .whereNull('sent_at')
-    .whereExists(UserLink.relatedQuery('user').where({ status: 'active' }))
+  id: string,
+  { invitation, password_reset }: Record<LinkPurpose, number>,
+): Promise<LinkToSend | undefined> {
+  return UserLink.query(tx)
+    .alias('l')
+    .joinRelated('user', { alias: 'u' })
+    .where({ 'l.id': id, 'u.status': 'active' })
+    .whereNull('l.used_at')
+    .whereNull('l.sent_at')
+    .forUpdate()
+    .select('l.id', 'l.user_id', 'u.email', 'l.purpose', 'l.created_at')
+    .select(
+      raw(`floor(extract(epoch from clock_timestamp() - l.created_at) / (${LIFETIME} * 60))::integer as period`, [
+        invitation,
+        password_reset,
+      ]),
+    )
+    .first()
+    .castTo<LinkToSend | undefined>();
+}
+
+/** Stores the hash of the token in a message that is about to be sent; the last one counts. */
+export async function keepUserLink(tx: Tx, link: { id: string; hash: Buffer; minutes: number }): Promise<void> {
+  await UserLink.query(tx)
+    .findById(link.id)
     .patch({
       token_hash: link.hash,
-      expires_at: raw(
-        `clock_timestamp() + case purpose when 'invitation' then ?::float8 else ?::float8 end * interval '1 minute'`,
-        [invitation, password_reset],
-      ),
-    })
-    .returning(['user_id', 'purpose', 'created_at']);
-  if (!kept) return undefined;
-  const user = await User.query(tx).findById(kept.user_id).select('email');
-  return { user_id: kept.user_id, email: user!.email, purpose: kept.purpose, created_at: kept.created_at };
+      expires_at: raw(`clock_timestamp() + ?::float8 * interval '1 minute'`, [link.minutes]),
+    });
 }
 
 /** The default languages of a user's studies. */

@@ -126,6 +126,17 @@ export async function insertLinkNotification(
   return id;
 }
 
+/** How many lifetimes of a link, of so many minutes, have passed since its notification was created. */
+export async function linkPeriod(tx: Tx, notificationId: string, minutes: number): Promise<number> {
+  const [row] = await query<{ period: number }>(
+    tx,
+    `select floor(extract(epoch from clock_timestamp() - created_at) / ($2::float8 * 60))::integer as period
+       from notifications where id = $1`,
+    [notificationId, minutes],
+  );
+  return row?.period ?? 0;
+}
+
 /**
  * Stores the hash of the token in a notification that is about to be sent; the last one counts. An address is corrected
  * before this transaction, or after it, and then ends the link.

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import PostalMime from 'postal-mime';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { bounceOf, headersOf } from '../support/bounce.js';
 import { Http, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
+import { tokenIn } from '../support/portal.js';
 import { Receiver } from '../support/receiver.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -54,6 +56,7 @@ describe('What a provider says that is not about an address', function refusals(
       recipient: (address, count) =>
         count > 1 && kindOf(address) !== 'relay' ? undefined : AT_RECIPIENT[kindOf(address)],
       content: (address) => CONTENT[kindOf(address)],
+      losesAnswer: (address, count) => kindOf(address) === 'lost' && count === 1,
     });
     service = await startService({
       SMTP_URL: mails.url,
@@ -124,6 +127,60 @@ describe('What a provider says that is not about an address', function refusals(
       }
       sender = undefined;
       for (const who of [reminded, asks]) expect((await settled(who))[0]).to.include({ status: 'sent' });
+    });
+  });
+
+  describe('whose answer is lost has the message already, which is sent once more with the same link:', () => {
+    const opened = async (token: string) =>
+      (await new Http(service.run.api).post('/api/portal/session', { token })).status;
+    const twice = (what: () => string[]): Promise<string[]> =>
+      until(() => (what().length === 2 ? what() : undefined), { what: 'the second attempt', timeout: 60_000 });
+    /** Of the mails to an address, as their readers see them. */
+    const texts = async (email: string): Promise<string[]> =>
+      Promise.all(
+        (await twice(() => mails.to(email).map(({ source }) => source))).map(
+          async (source) => (await PostalMime.parse(source)).text ?? '',
+        ),
+      );
+
+    it('a mail with a link to the portal, whose reader has the first one', async () => {
+      const email = addressOf('lost');
+      const who = await desk.person(await study({}), { email });
+      await desk.stage.admin.expect(202, 'POST', '/api/portal/magic-link', {
+        participant_id: who.id,
+        channel: 'email',
+      });
+      const [first, second] = (await texts(email)).map((text) => tokenIn(text)!);
+      expect(mails.to(email)[1]!.messageId, 'mailboxes keep one').to.equal(mails.to(email)[0]!.messageId);
+      expect(second).to.equal(first);
+      expect(await opened(first!)).to.equal(200);
+      expect(await opened(second!), 'once').to.equal(401);
+    });
+
+    it('a text message, which its gateway passes on once', async () => {
+      const number = phone();
+      const asked = () =>
+        gateway.received
+          .filter(({ body }) => (JSON.parse(body) as { to: string }).to === number)
+          .map(({ headers, body }) => `${headers['idempotency-key'] as string} ${body}`);
+      gateway.answer = ({ body }, response) => {
+        if ((JSON.parse(body) as { to: string }).to === number && asked().length === 1) response.destroy();
+        else response.writeHead(200).end('{}');
+      };
+      const who = await desk.person(await study({}), { email: null, phone: number });
+      await desk.stage.admin.expect(202, 'POST', '/api/portal/magic-link', { participant_id: who.id, channel: 'sms' });
+      const [first, second] = await twice(asked);
+      expect(second, 'key and content').to.equal(first);
+      expect(await opened(tokenIn(first!)!)).to.equal(200);
+    });
+
+    it('a mail with a link for a password', async () => {
+      const email = addressOf('lost');
+      await desk.stage.admin.expect(201, 'POST', '/api/users/invite', { email, name: 'N', role: 'coordinator' });
+      const [first, second] = (await texts(email)).map((text) => /#token=([\w-]+)/.exec(text)![1]!);
+      expect(second).to.equal(first);
+      const chosen = { token: first, new_password: 'another green clip 77' };
+      expect((await new Http(service.run.api).post('/api/auth/password/reset', chosen)).status).to.equal(204);
     });
   });
 
