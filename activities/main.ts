@@ -10,7 +10,7 @@ import { CheckpointFolder } from '../db/audit/audit-folder.js';
 import { auditSigner } from '../db/audit/audit-signing.js';
 import { followClock } from '../db/client/clock.js';
 import { openDatabase } from '../db/client/knex.js';
-import { noteChange } from '../db/outbox/pending-work.queries.js';
+import { closeChange, noteChange } from '../db/outbox/pending-work.queries.js';
 import { withStudyScope } from '../db/client/transaction.js';
 import { assertLatestRevision } from '../db/migrate.js';
 import {
@@ -182,6 +182,8 @@ const relay = new OutboxRelay({
     sendUserLink: messaging.sendUserLink,
     sendAccountNotice: messaging.sendAccountNotice,
     noteChange: (change) => withStudyScope(database, '*', ({ tx }) => noteChange(tx, change)),
+    closeChange: ({ study_id, change_id }) =>
+      withStudyScope(database, '*', ({ tx }) => closeChange(tx, study_id, change_id)),
   }),
 });
 relay.start();

@@ -27,6 +27,7 @@ export function createMessageHandler(deps: {
   sendAccountNotice: (id: string) => Promise<void>;
   setPoll: (studyId: string) => Promise<void>;
   noteChange: (change: OpenChange) => Promise<void>;
+  closeChange: (change: OpenChange) => Promise<void>;
 }): MessageHandler {
   return (message) =>
     inCarriedTrace(message.payload, async () => {
@@ -74,14 +75,21 @@ export function createMessageHandler(deps: {
           };
           // Before only Temporal has it.
           await deps.noteChange(change);
-          return startOnce(() =>
-            deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
-              workflowId: contract.studyReanchoringId(change.study_id, change.change_id),
-              taskQueue: deps.taskQueue,
-              args: [change],
-              workflowIdReusePolicy: AGAIN,
-              ...workflowMetadata(`re-anchoring after a change of ${change.kind}`, study_id),
-            }),
+          const workflowId = contract.studyReanchoringId(change.study_id, change.change_id);
+          return startOnce(
+            () =>
+              deps.client.workflow.start(contract.workflowTypes.studyReanchoring, {
+                workflowId,
+                taskQueue: deps.taskQueue,
+                args: [change],
+                workflowIdReusePolicy: AGAIN,
+                ...workflowMetadata(`re-anchoring after a change of ${change.kind}`, study_id),
+              }),
+            // Delivered before: if it was applied since, this has noted it once more, and no run would close it.
+            async () => {
+              const { status } = await deps.client.workflow.getHandle(workflowId).describe();
+              if (status.name === 'COMPLETED') await deps.closeChange(change);
+            },
           );
         }
         // A running push is signalled; an ended one is started again.
@@ -170,10 +178,12 @@ async function cancelled(cancel: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function startOnce(start: () => Promise<unknown>): Promise<void> {
+/** @param before called if it was started before: it runs, or has completed */
+async function startOnce(start: () => Promise<unknown>, before?: () => Promise<void>): Promise<void> {
   try {
     await start();
   } catch (fault) {
     if (!(fault instanceof WorkflowExecutionAlreadyStartedError)) throw fault;
+    await before?.();
   }
 }

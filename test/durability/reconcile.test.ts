@@ -3,6 +3,7 @@ import { reconcileParticipants } from '../../activities/operations/reconcile.js'
 import { Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { until } from '../support/until.js';
+import { studyReanchoringId } from '../../workflows/contract.js';
 
 /** At 25 a second they take some seconds, in which somebody else is served. */
 const LOST = 300;
@@ -52,5 +53,47 @@ describe('Participants whose workflows were lost', function lost() {
       (await reconcileParticipants({ database: stage.database, client: stage.temporal })).started,
       'who has one is left alone',
     ).to.be.lessThan(LOST);
+  });
+});
+
+describe('A change of a study whose message is delivered again, after it was applied', function again() {
+  this.timeout(120_000);
+  let stage: Stage;
+  before(async () => {
+    stage = await Stage.open();
+  });
+  after(() => stage?.close());
+
+  it('is done: nobody is told that it is being applied', async () => {
+    const study = await stage.study();
+    const path = `/api/studies/${study.id}`;
+    const change = `again-${study.id}`;
+    // As by a relay that dies, or loses its connection, before it has deleted what it delivered.
+    const deliver = async () => {
+      await stage.sql(
+        `insert into outbox (topic, study_id, subject, payload)
+           values ('study-changed', ?, ?, jsonb_build_object('kind', 'windows', 'change_id', ?::text))`,
+        [study.id, study.id, change],
+      );
+      await until(
+        async () =>
+          (await stage.sql(`select 1 from outbox where topic = 'study-changed' and subject = ?`, [study.id])).length ===
+          0,
+        { what: 'the message to be delivered' },
+      );
+    };
+    const isDone = () =>
+      until(async () => (await stage.temporal.workflow.getHandle(id).describe()).status.name === 'COMPLETED', {
+        what: 'the change to be applied',
+      });
+    const id = studyReanchoringId(study.id, change);
+    await deliver();
+    await isDone();
+    await deliver();
+    await isDone();
+    expect(await stage.sql('select change_id from open_study_changes where study_id = ?', [study.id])).to.deep.equal(
+      [],
+    );
+    expect(await stage.admin.expect(200, 'GET', `${path}/reanchorings/${change}`)).to.include({ status: 'completed' });
   });
 });

@@ -136,6 +136,7 @@ describe('What operators see of each workflow', function shown() {
         sendAccountNotice: none,
         setPoll: none,
         noteChange: () => Promise.resolve(),
+        closeChange: () => Promise.resolve(),
       });
       const message: OutboxRow = { id: 1_000_000 + index, topic, study_id: study, subject, payload: {}, attempts: 1 };
       await deliver(message);
