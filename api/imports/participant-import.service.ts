@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { withKeepAlive } from '../../db/client/connection/keep-alive.js';
 import { completeImport, importById, importedBefore } from '../../db/imports/imports.queries.js';
+import type { NewImport } from '../../db/imports/imports.queries.js';
 import { lockImports, rehearse } from '../../db/imports/participant-import.queries.js';
 import { DateCodes } from './files/date-codes.js';
 import { FailedRows } from './files/failed-rows.js';
@@ -42,7 +43,8 @@ const PORTION = 1_000;
  * file again finds all participants, and is reported as the same.
  * @param open reads the file, after the import was allowed
  * @returns the requested answer: the result of each row, or a CSV file of the failed ones
- * @throws 400 an unreadable file, 403 create_missing_sites without the required role, 409 a used import_id
+ * @throws 400 an unreadable file, 403 create_missing_sites without the required role, 409 the import_id of another
+ * import, or of one that was completed
  */
 export async function importParticipants(
   change: RequestScope,
@@ -52,12 +54,8 @@ export async function importParticipants(
   progress: ImportProgress,
 ): Promise<JsonStream | ImportOverview | string> {
   const { tx, audit, actor, context } = change;
-  const { id, sha256 } = progress.made;
-  if (await importById(tx, studyId, id))
-    throw problem('CONFLICT', {
-      detail: 'import_id is that of another import.',
-      errors: [{ path: 'query.import_id', code: 'TAKEN', message: 'import_id is that of another import' }],
-    });
+  const { sha256 } = progress.made;
+  await requireFreeId(tx, progress.made);
   if (options.create_missing_sites && !MAKES_SITES.includes(actor.role))
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not create sites.` });
   const before = await importedBefore(tx, studyId, sha256);
@@ -71,6 +69,8 @@ export async function importParticipants(
   const failed = options.answer === 'failed_rows' ? new FailedRows(outline.headerCells) : undefined;
   const work = async () => {
     await lockImports(tx, studyId);
+    // The first attempt of this one may have gone on until now.
+    await requireFreeId(tx, progress.made);
     const planner = await ImportPlanner.of(tx, studyId, options);
     const writer = new ImportWriter(change, studyId, options);
     let done = 0;
@@ -125,6 +125,20 @@ export async function importParticipants(
   ];
   const summary = { dry_run: options.dry_run, total_rows: total, created_sites, warnings, file: sheet.notes };
   return options.answer === 'overview' ? lists.overview(summary) : lists.answer(summary);
+}
+
+/**
+ * The id of an import may be that of an earlier attempt of which nothing was stored: its process or its connection to
+ * the database was lost, and who gets no answer, or a 503, sends the same again. @throws 409
+ */
+async function requireFreeId(tx: RequestScope['tx'], made: NewImport): Promise<void> {
+  const known = await importById(tx, made.study_id, made.id);
+  const same = ['requested_by_id', 'format', 'sha256', 'mode', 'dry_run'] as const;
+  if (!known || (known.status !== 'completed' && same.every((what) => known[what] === made[what]))) return;
+  throw problem('CONFLICT', {
+    detail: 'import_id is that of another import.',
+    errors: [{ path: 'query.import_id', code: 'TAKEN', message: 'import_id is that of another import' }],
+  });
 }
 
 /** An uploaded file. */

@@ -37,7 +37,10 @@ const COLUMNS = `id, study_id, requested_by_id, format, sha256, dry_run, mode, c
   and updated_at < clock_timestamp() - ${LOST} then 'failed' else status end as status,
   phase, progress, total_rows, imported_count, updated_count, skipped_count, error_count, created_at, completed_at`;
 
-/** Stores the progress in a transaction of its own; a finished import stays unchanged. */
+/**
+ * Stores the progress in a transaction of its own; a finished import stays unchanged. One that is sent once more, after
+ * its first attempt failed or was lost, begins again.
+ */
 export async function noteImport(
   tx: Tx,
   { id, study_id, requested_by_id, format, sha256, dry_run, mode }: NewImport,
@@ -48,8 +51,9 @@ export async function noteImport(
     `insert into participant_imports as i (id, study_id, requested_by_id, format, sha256, dry_run, mode, phase,
       progress, total_rows) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (study_id, id) do update set phase = excluded.phase, progress = excluded.progress,
-       total_rows = excluded.total_rows, updated_at = clock_timestamp()
-       where i.status = 'running' and i.progress <= excluded.progress`,
+       total_rows = excluded.total_rows, status = 'running', completed_at = null, updated_at = clock_timestamp()
+       where i.status = 'running' and i.progress <= excluded.progress
+         or i.status <> 'completed' and excluded.phase = 'reading'`,
     [id, study_id, requested_by_id, format, sha256, dry_run, mode, phase, progress, total_rows],
   );
 }

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { admin, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
+import { until } from '../support/until.js';
 import { imported, neverStarted, sendFile } from './stage.js';
 
 const HEADER = 'participant_code,external_id,site_code,preferred_language\n';
@@ -112,5 +113,35 @@ describe('An import of participants, watched', function () {
     expect((await sendFile(http, (await newStudy(http)).id, `${HEADER}P-1,,,\n`, `?import_id=${id}`)).status).to.equal(
       200,
     );
+  });
+
+  it('that lost its connection to the database is sent once more under its id, and is one import', async () => {
+    const id = randomUUID();
+    const rows = 1_500;
+    const text = `${HEADER}${Array.from({ length: rows }, (_, i) => `K-${i},,,`).join('\n')}\n`;
+    const database = new pg.Client({ connectionString: (await service()).database_url });
+    await database.connect();
+    try {
+      await database.query('select pg_advisory_lock(hashtextextended($1, 0))', [`participant-import ${study.id}`]);
+      const lost = sendFile(http, study.id, text, `?import_id=${id}`);
+      const importing = await until(
+        async () =>
+          (
+            await database.query<{ pid: number }>(
+              `select w.pid from pg_locks h join pg_locks w using (locktype, classid, objid, objsubid)
+                where h.locktype = 'advisory' and h.pid = pg_backend_pid() and h.granted and not w.granted`,
+            )
+          ).rows[0]?.pid,
+        { what: 'the import to write' },
+      );
+      await database.query('select pg_terminate_backend($1)', [importing]);
+      expect((await lost).status).to.equal(503);
+    } finally {
+      await database.end();
+    }
+    expect(await imported(http, study.id, text, `?import_id=${id}`)).to.include({ imported_count: rows });
+    expect((await seen(id)).body).to.include({ status: 'completed', imported_count: rows });
+    const third = await sendFile(http, study.id, text, `?import_id=${id}`);
+    expect([third.status, third.body.code], 'that was done').to.deep.equal([409, 'CONFLICT']);
   });
 });
