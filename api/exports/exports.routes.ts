@@ -47,8 +47,8 @@ const exporting = (format: ExportFormat) =>
       202: ExportAccepted,
       400: undefined,
     },
-    handle: ({ services, actor, context, studyId, siteId, body }) =>
-      exportData({ services, actor, context, studyId, siteId }, format, body),
+    handle: ({ services, actor, context, studyId, siteId, body, disconnected }) =>
+      exportData({ services, actor, context, studyId, siteId, gone: disconnected() }, format, body),
   });
 
 export const exportRoutes = [

@@ -35,6 +35,8 @@ export interface ExportOptions {
   context: RequestContext;
   studyId: string | undefined;
   siteId: string | undefined;
+  /** Aborted when the client disconnects. */
+  gone: AbortSignal;
 }
 
 /**
@@ -102,7 +104,7 @@ export async function exportData(
   if (background) return accepted({ export_id: id, status_url: publicUrl(settings, `/api/exports/${id}`) });
   const about = { study_code: study.study_code, exported_at: nowIso() };
   // The columns are queried before the rows.
-  const body = streamAsCaller(asked.services, caller, (tx, sink) => writeExport(tx, request, format, about, sink));
+  const body = await streamAsCaller(asked, caller, (tx, sink) => writeExport(tx, request, format, about, sink));
   return reply(200, body, {
     'Content-Type': contentTypes[format],
     'Content-Disposition': attachment(exportFileName(study.study_code, request), format, about.exported_at, id),

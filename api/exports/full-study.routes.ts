@@ -19,8 +19,8 @@ export const fullStudyRoutes = [
       'Everything of the study at one moment, streamed: versions and history too, secrets not. `POST ' +
       '/api/studies/import/full` loads it. The audit records in it are to be read: a chain is not loaded into ' +
       'another.',
-    handle: ({ services, actor, context, studyId, params }) =>
-      exportFullStudy({ services, actor, context, studyId, siteId: undefined }, params.study_id),
+    handle: ({ services, actor, context, studyId, params, disconnected }) =>
+      exportFullStudy({ services, actor, context, studyId, siteId: undefined, gone: disconnected() }, params.study_id),
   }),
   route({
     method: 'POST',

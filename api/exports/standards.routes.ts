@@ -19,8 +19,8 @@ export const standardRoutes = [
       'visit is in the event `SE.COMMON`. ' +
       'Participants appear by their codes, without name, address or birthday; superseded visits and raw trials ' +
       'are left out.',
-    handle: ({ services, actor, context, studyId, siteId, params }) =>
-      exportOdm({ services, actor, context, studyId, siteId }, params.study_id),
+    handle: ({ services, actor, context, studyId, siteId, params, disconnected }) =>
+      exportOdm({ services, actor, context, studyId, siteId, gone: disconnected() }, params.study_id),
   }),
   route({
     method: 'GET',

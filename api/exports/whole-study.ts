@@ -25,7 +25,7 @@ export interface StudyFormat {
 
 /** Streams a study as one document, in one snapshot; recorded in the study's audit log before it begins. @throws 404 */
 export async function streamStudy(
-  { services, actor, context }: ExportOptions,
+  { services, actor, context, gone }: ExportOptions,
   named: { studyId: string; siteId?: string | undefined },
   { kind, extension, mediaType, metadata, write }: StudyFormat,
 ): Promise<Reply> {
@@ -43,7 +43,7 @@ export async function streamStudy(
     });
     return getStudyOrThrow(tx, studyId);
   });
-  const body = streamAsCaller(services, caller, (tx, sink) => write(tx, nowIso(), sink));
+  const body = await streamAsCaller({ services, gone }, caller, (tx, sink) => write(tx, nowIso(), sink));
   return reply(200, body, {
     'Content-Type': `${mediaType}; charset=utf-8`,
     'Content-Disposition': attachment([safeName(study.study_code), kind], extension, nowIso()),

@@ -98,4 +98,30 @@ describe('An export that cannot be', function suite() {
     const download = await http.get(`/api/exports/${id}/download`);
     expect([404, 409]).to.include(download.status);
   });
+
+  it('begun, because its connection to the database is lost before it has a row, is answered by 503', async () => {
+    await database.query('begin');
+    try {
+      await database.query('lock table randomizations in access exclusive mode');
+      const asked = http.post('/api/exports/ndjson', { study_id: study, dataset: 'randomization' });
+      const reading = await until(
+        async () =>
+          (
+            await database.query<{ pid: number }>(
+              `select pid from pg_locks where relation = 'randomizations'::regclass and not granted`,
+            )
+          ).rows[0]?.pid,
+        { what: 'the export to read' },
+      );
+      await database.query('select pg_terminate_backend($1)', [reading]);
+      const { status, body, headers } = await asked;
+      expect([status, body.code]).to.deep.equal([503, 'DATABASE_UNAVAILABLE']);
+      expect(headers.get('retry-after')).to.match(/^\d+$/);
+      expect(headers.get('content-disposition')).to.equal(null);
+    } finally {
+      await database.query('rollback');
+    }
+    const again = await http.post('/api/exports/ndjson', { study_id: study, dataset: 'randomization' });
+    expect([again.status, again.text]).to.deep.equal([200, '']);
+  });
 });
