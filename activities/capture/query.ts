@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findConfig, noteConnection, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
-import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
+import {
+  findConfig,
+  isStillConnected,
+  noteConnection,
+  updateConfig,
+} from '../../db/capture/datacapture-configs.queries.js';
+import type { DatacaptureConfigRow, UsedConnection } from '../../db/capture/datacapture-configs.queries.js';
 import { takeAsker } from '../../db/capture/capture-questions.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
@@ -38,11 +43,12 @@ import type { Tx } from '../../db/client/database.js';
 export async function queryCapture(deps: CaptureDeps, question: CaptureQuestion): Promise<CaptureAnswer> {
   // The caller should learn of a slow capture system, not of a worker timeout.
   const until = performance.now() + QUERY_SECONDS * 1000;
+  const asked: { of?: UsedConnection } = {};
   try {
-    return await waitingForLimits(until, () => answer(deps, question, until));
+    return await waitingForLimits(until, () => answer(deps, question, until, asked));
   } catch (failure) {
     if (!(failure instanceof CaptureFailure)) throw failure;
-    if (question.kind === 'test-connection') await storeFailedTest(deps, question, failure);
+    if (question.kind === 'test-connection') await storeFailedTest(deps, question, failure, asked.of);
     return { ok: false, error_type: failure.errorType, message: failure.message };
   }
 }
@@ -63,14 +69,21 @@ async function waitingForLimits<T>(until: number, ask: () => Promise<T>): Promis
   }
 }
 
-async function answer(deps: CaptureDeps, question: CaptureQuestion, until: number): Promise<CaptureAnswer> {
+/** @param asked gets the connection, once it is known */
+async function answer(
+  deps: CaptureDeps,
+  question: CaptureQuestion,
+  until: number,
+  asked: { of?: UsedConnection },
+): Promise<CaptureAnswer> {
   if (question.kind === 'try-connection')
     return { ok: true, connection: await describe(await openTrial(deps, question, { until })) };
   const { config, client } = await openConnection(deps, question.study_id, { until });
+  asked.of = config;
   switch (question.kind) {
     case 'test-connection': {
       const connection = await describe(client);
-      await storeTest(deps, question, connection);
+      await storeTest(deps, question, connection, config);
       return { ok: true, connection };
     }
     case 'instruments':
@@ -168,23 +181,38 @@ const ANY_DATE = '2000-01-01';
 
 type Test = Extract<CaptureQuestion, { kind: 'test-connection' }>;
 
-async function storeTest(deps: CaptureDeps, question: Test, connection: ConnectionReport): Promise<void> {
+/** Another address or token that was saved while this one was tested stays untested. */
+async function storeTest(
+  deps: CaptureDeps,
+  question: Test,
+  connection: ConnectionReport,
+  used: UsedConnection,
+): Promise<void> {
   await withStudyScope(deps.database, question.study_id, async ({ tx, audit }) => {
-    await updateConfig(tx, question.study_id, {
-      project_id: connection.project_id.slice(0, 100),
-      sync_status: 'active',
-      sync_error_message: null,
-    });
-    await forgetUnmatched(tx, connection.project_id);
-    await retryForbidden(tx, question.study_id, 'read');
+    if (await isStillConnected(tx, question.study_id, used)) {
+      await updateConfig(tx, question.study_id, {
+        project_id: connection.project_id.slice(0, 100),
+        sync_status: 'active',
+        sync_error_message: null,
+      });
+      await forgetUnmatched(tx, connection.project_id);
+      await retryForbidden(tx, question.study_id, 'read');
+    }
     audit.record(await tested(tx, question, 'connected'));
   });
 }
 
-async function storeFailedTest(deps: CaptureDeps, question: Test, failure: CaptureFailure): Promise<void> {
+/** @param used undefined: none could be opened */
+async function storeFailedTest(
+  deps: CaptureDeps,
+  question: Test,
+  failure: CaptureFailure,
+  used: UsedConnection | undefined,
+): Promise<void> {
   await withStudyScope(deps.database, question.study_id, async ({ tx, audit }) => {
     if (!(await findConfig(tx, question.study_id))) return;
-    await noteConnection(tx, question.study_id, failure.message);
+    if (used === undefined || (await isStillConnected(tx, question.study_id, used)))
+      await noteConnection(tx, question.study_id, failure.message);
     audit.record(await tested(tx, question, failure.errorType));
   });
 }

@@ -45,6 +45,26 @@ describe('a token that is saved while the former one is at work', function () {
     stage.simulator.control.clearFaults();
   });
 
+  it('is untested after a test of the former one, which found its project or no answer', async () => {
+    for (const [answer, told] of [
+      [{}, 200],
+      [{ status: 503 }, 400],
+    ] as const) {
+      const study = await stage.study({ config: { poll_interval_minutes: 0 } });
+      stage.simulator.control.setFaults([
+        { project_id: Number(study.projectId), content: ['project'], times: 1, latency_ms: 3_000, ...answer },
+      ]);
+      const path = `/api/datacapture/config/${study.id}`;
+      const testing = stage.call('POST', `${path}/test-connection`);
+      await begun(stage);
+      expect((await study.configure({ api_token: 'F'.repeat(32), project_id: '4242' })).status).to.equal(200);
+      expect((await testing).status).to.equal(told);
+      expect(await statusOf(study)).to.include({ sync_status: 'pending', sync_error_message: null });
+      expect((await stage.call('GET', path)).body.project_id).to.equal('4242');
+      stage.simulator.control.clearFaults();
+    }
+  });
+
   it('has no fault of a push that the former one was refused, or left without an answer', async () => {
     const study = await pushes.study();
     study.fault({ content: ['record:export'], status: 503, latency_ms: 3_000, times: 1 });
