@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
@@ -33,6 +33,8 @@ describe('the mail catcher', () => {
   const json = async (path: string, init?: RequestInit): Promise<unknown> =>
     (await fetch(`${base}${path}`, init)).json();
   const mails = async () => (await json('/email')) as StoredMail[];
+  const post = (path: string, body: string) =>
+    json(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
   const send = (subject: string) =>
     createTransport({ host: '127.0.0.1', port: Number(ports.MAIL_PORT) }).sendMail({
       from: 'Study Desk <desk@example.org>',
@@ -109,8 +111,6 @@ describe('the mail catcher', () => {
   });
 
   it('catches text and push messages', async () => {
-    const post = (path: string, body: string) =>
-      json(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(await post('/sms', '{"to":"+49 30 1","text":"due"}')).to.include({ status: 'accepted' });
     await post('/push', '{"to":"device-1"}');
     expect(((await json('/sms')) as { body: unknown }[]).map(({ body }) => body)).to.deep.equal([
@@ -128,6 +128,22 @@ describe('the mail catcher', () => {
     await start();
     expect((await mails()).map(({ subject }) => subject)).to.deep.equal(['Visit – Größe']);
     expect(await json('/sms')).to.have.length(1);
+  });
+
+  it('starts on what a power cut or a full disk has left incomplete, and keeps what is whole', async () => {
+    await end('SIGKILL');
+    const folder = join(dataDir, 'mail');
+    writeFileSync(join(folder, '20260101T000000000Z-00000000.json'), '');
+    appendFileSync(join(folder, 'sms.jsonl'), '{"id":"20260101T0000');
+    await start();
+    await post('/sms', '{"to":"+49 30 2","text":"next"}');
+    await end('SIGKILL');
+    await start();
+    expect((await mails()).map(({ subject }) => subject)).to.deep.equal(['Visit – Größe']);
+    expect(((await json('/sms')) as { body: { to: string } }[]).map(({ body }) => body.to)).to.deep.equal([
+      '+49 30 1',
+      '+49 30 2',
+    ]);
   });
 
   it('removes one mail or all', async () => {

@@ -50,18 +50,23 @@ export class MailStore {
   readonly #messages: Record<Channel, StoredMessage[]>;
   /** By Message-ID and recipients, and by channel and Idempotency-Key. */
   readonly #known = new Map<string, string>();
+  /** Channels whose last line is incomplete: the next message begins another one. */
+  readonly #torn = new Set<Channel>();
 
   constructor(private readonly folder: string) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#mails = readdirSync(folder)
       .filter((name) => name.endsWith('.json'))
       .sort()
-      .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as StoredMail);
-    const messages = (channel: Channel) =>
-      (readIfThere(this.#messageFile(channel)) ?? '')
+      .flatMap((name) => whole<StoredMail>(name, readFileSync(join(folder, name), 'utf8')));
+    const messages = (channel: Channel) => {
+      const text = readIfThere(this.#messageFile(channel)) ?? '';
+      if (text !== '' && !text.endsWith('\n')) this.#torn.add(channel);
+      return text
         .split('\n')
         .filter(Boolean)
-        .map((line) => JSON.parse(line) as StoredMessage);
+        .flatMap((line) => whole<StoredMessage>(`${channel}.jsonl`, line));
+    };
     this.#messages = { sms: messages('sms'), push: messages('push') };
     for (const mail of this.#mails) this.#remember(mail);
     for (const channel of CHANNELS)
@@ -129,7 +134,10 @@ export class MailStore {
       ...(key !== undefined && { key }),
     };
     if (key !== undefined) this.#known.set(`${channel} ${key}`, message.id);
-    appendFileSync(this.#messageFile(channel), `${JSON.stringify(message)}\n`, { mode: 0o600 });
+    const line = `${this.#torn.has(channel) ? '\n' : ''}${JSON.stringify(message)}\n`;
+    this.#torn.add(channel);
+    appendFileSync(this.#messageFile(channel), line, { mode: 0o600 });
+    this.#torn.delete(channel);
     this.#messages[channel].push(message);
     return message;
   }
@@ -168,6 +176,17 @@ export class MailStore {
   }
   #messageFile(channel: Channel): string {
     return join(this.folder, `${channel}.jsonl`);
+  }
+}
+
+/** The stored value, or none: what a crash or a full disk left incomplete does not keep the others from being read. */
+function whole<T>(name: string, text: string): T[] {
+  try {
+    return [JSON.parse(text) as T];
+  } catch (fault) {
+    if (!(fault instanceof SyntaxError)) throw fault;
+    console.error(`${name}: a part of what was kept is incomplete, and is passed over`);
+    return [];
   }
 }
 
