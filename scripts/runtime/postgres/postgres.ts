@@ -16,6 +16,7 @@ import pg from 'pg';
 import { plainEnvironment } from '../environments.js';
 import type { PartPlan } from '../part.js';
 import type { PostgresPlace } from './postgres-place.js';
+import { CONNECTION_ERROR } from '../../../db/client/connection/driver-faults.js';
 import { connectableHost } from '../../../settings.js';
 import { StartError } from '../start-error.js';
 import { hasCluster, noteMade } from './postgres-found.js';
@@ -169,16 +170,20 @@ export function postgresPart(
       ),
     ready: (_child: ChildProcess, cancelled) =>
       accepts(postgresUrl(at.host, at.port, at.password, 'postgres'), place.data, cancelled),
-    readyWithinSeconds: 60,
+    // After a crash it replays its log, which takes minutes on a slow disk. Ended meanwhile, it would begin again.
+    readyWithinSeconds: 30 * 60,
     // Fast shutdown: sessions are ended, committed data are written, no recovery is needed.
     stopSignal: 'SIGINT',
     graceSeconds: 15,
   };
 }
 
+/** A server that starts says so to everybody who connects: one that says nothing for so long hangs. */
+const SILENT_MS = 60_000;
+
 /** Polls until a session is accepted, and creates our database in a new cluster. */
 async function accepts(url: string, data: string, cancelled: AbortSignal): Promise<void> {
-  for (;;) {
+  for (let heard = performance.now(); ;) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
     client.on('error', ignoreBroken);
     try {
@@ -194,7 +199,12 @@ async function accepts(url: string, data: string, cancelled: AbortSignal): Promi
           `The database in ${data} does not know the password in DATA_DIR/keys/POSTGRES_PASSWORD: put the ` +
             'right one back, or start on an empty DATA_DIR.',
         );
-      if (code !== 'ECONNREFUSED' && code !== '57P03' && code !== 'ECONNRESET') throw fault;
+      // A busy machine may need longer for a connection than it is waited for.
+      const isLate = code === undefined && CONNECTION_ERROR.test((fault as Error).message);
+      if (!isLate && code !== 'ECONNREFUSED' && code !== '57P03' && code !== 'ECONNRESET') throw fault;
+      if (code === '57P03') heard = performance.now();
+      else if (performance.now() - heard > SILENT_MS)
+        throw new StartError(`PostgreSQL did not answer within ${SILENT_MS / 1000} s.`);
       await sleep(50);
     } finally {
       await client.end();
