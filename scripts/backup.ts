@@ -10,7 +10,7 @@ import pg from 'pg';
 import { readSettings } from '../settings.js';
 import { clusterContent, copyHashed } from './backup/base-copy.js';
 import type { CopiedFile } from './backup/base-copy.js';
-import { backupFolder, removeOlder } from './backup/folder.js';
+import { DRAFT, backupFolder, removeOlder, removeUnfinished } from './backup/folder.js';
 import type { Manifest } from './backup/folder.js';
 import { usableFolder } from './runtime/data-dir.js';
 import { requireDatabase, runningOn } from './runtime/postgres/database-url.js';
@@ -41,11 +41,14 @@ async function main(): Promise<void> {
   usableFolder('BACKUP_DIR', resolve(settings.BACKUP_DIR));
   const name = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const target = join(backupFolder(settings.BACKUP_DIR).base, name);
-  const draft = `${target}.new`;
-  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  const draft = `${target}${DRAFT}`;
   const client = new pg.Client({ connectionString: run.database_url, application_name: 'backup' });
   await client.connect();
   try {
+    await requireAlone(client);
+    const left = removeUnfinished(settings.BACKUP_DIR);
+    if (left.length > 0) console.log(`Removed what back-ups that were broken off had left: ${left.join(', ')}.`);
+    mkdirSync(draft, { recursive: true, mode: 0o700 });
     const manifest = await take(client, join(run.data_dir, 'postgres'), draft);
     writeFileSync(join(draft, 'manifest.json'), `${JSON.stringify(manifest)}\n`, { mode: 0o600 });
     renameSync(draft, target);
@@ -63,6 +66,13 @@ async function main(): Promise<void> {
     if (removed.backups.length > 0)
       console.log(`Removed: ${removed.backups.join(', ')} and ${removed.logFiles} files of the log.`);
   }
+}
+
+/** For as long as this connection lasts. @throws Error if another back-up of this database is under way */
+async function requireAlone(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(`select pg_try_advisory_lock(hashtext('npm run backup')) as mine`);
+  if (!(rows[0] as { mine: boolean }).mine)
+    throw new Error('Another "npm run backup" of this service is under way: begin when it has ended.');
 }
 
 /** PostgreSQL's own procedure: start, copy, stop; the label returned by stop tells a restore where to begin. */

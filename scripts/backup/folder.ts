@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { usableFolder } from '../runtime/data-dir.js';
 import { readIfThere } from '../runtime/files.js';
@@ -62,6 +62,18 @@ export function baseBackups(setting: string): BaseBackup[] {
     });
 }
 
+/** The end of the name of a base backup that is being made. */
+export const DRAFT = '.new';
+
+/** Removes what back-ups that were killed have left, also of older ones that they removed. @returns their names */
+export function removeUnfinished(setting: string): string[] {
+  const { base } = backupFolder(setting);
+  const left = existsSync(base) ? readdirSync(base).filter((name) => UNFINISHED.test(name)) : [];
+  for (const name of left) rmSync(join(base, name), { recursive: true, force: true });
+  return left;
+}
+const UNFINISHED = /^\d{8}T\d{6}Z\.(?:new|gone)$/;
+
 /** A log file's position in any timeline: files before the first required one are obsolete. */
 const place = (name: string): string => name.slice(8, 24);
 
@@ -70,7 +82,11 @@ export function removeOlder(setting: string, keep: number): { backups: string[];
   const all = baseBackups(setting);
   const kept = all.slice(-keep);
   const gone = all.slice(0, -keep);
-  for (const { path } of gone) rmSync(path, { recursive: true });
+  for (const { path } of gone) {
+    // A part of one is no back-up.
+    renameSync(path, `${path}.gone`);
+    rmSync(`${path}.gone`, { recursive: true });
+  }
   const { log } = backupFolder(setting);
   const first = kept.map(({ manifest }) => place(manifest.first_log)).sort()[0];
   const old =

@@ -49,8 +49,24 @@ describe('Back-up and restore to a moment', function suite() {
     const before = await study.person();
     await before.consent('2024-03-01T09:00:00Z');
     await before.becomes({ status: 'finalized' });
-    const taken = await program('backup', [], { DATA_DIR: service.dataDir, BACKUP_DIR: backups });
+    // One that was killed has left a part.
+    const { base } = backupFolder(backups);
+    const part = '20260101T000000Z.new';
+    mkdirSync(join(base, part, 'postgres'), { recursive: true });
+    const backup = () => program('backup', [], { DATA_DIR: service.dataDir, BACKUP_DIR: backups });
+    await stage.database.transaction(async (other) => {
+      await other.raw(`select pg_advisory_xact_lock(hashtext('npm run backup'))`);
+      const refused = await backup();
+      expect([refused.code, refused.output.trim()]).to.deep.equal([
+        1,
+        'Another "npm run backup" of this service is under way: begin when it has ended.',
+      ]);
+    });
+    expect(readdirSync(base)).to.deep.equal([part]);
+    const taken = await backup();
     expect(taken.code, taken.output).to.equal(0);
+    expect(taken.output).to.contain(`Removed what back-ups that were broken off had left: ${part}.`);
+    expect(readdirSync(base)).to.deep.equal(baseBackups(backups).map(({ name }) => name));
     expect(taken.output).to.match(/\d+ files, [\d.]+ MB; a restore may stop at \d{4}-/);
 
     // In the log alone, not in the base backup: one who is final, one who waits for a consent.
