@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, mkdir, open, readFile, readdir, rename, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, open, readFile, readdir, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keyIdOf } from './audit-signing.js';
 import type { AuditSigner, Checkpoint } from './audit-signing.js';
@@ -85,8 +85,8 @@ export class CheckpointFolder {
     if (missing.length === 0) return;
     const before = await readIfThere(this.file(chain));
     const torn = before !== '' && !before.endsWith('\n');
-    // An incomplete line of a crash is cut off: it is written again.
-    if (torn) await writeFile(this.file(chain), before.slice(0, before.lastIndexOf('\n') + 1), { mode: 0o600 });
+    // An incomplete line of a crash is cut off, in one step that needs no room: it is written again.
+    if (torn) await truncate(this.file(chain), Buffer.byteLength(before.slice(0, before.lastIndexOf('\n') + 1)));
     await appendFile(this.file(chain), missing.map((checkpoint) => `${JSON.stringify(checkpoint)}\n`).join(''), {
       mode: 0o600,
     });
