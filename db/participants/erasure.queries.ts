@@ -83,8 +83,32 @@ export async function eraseIdentity(
   await forgetDetails(tx, input.id);
   await execute(tx, 'select erase_reasons($1, $2), erase_visit_texts($1)', [input.id, input.reason]);
   await execute(tx, 'select erase_inputs($1, $2::text[])', [input.id, [...input.items]]);
+  // A reference of a document names it as its file does elsewhere, often by the person.
+  await execute(
+    tx,
+    `update eligibility_assessments set source_documents = (select jsonb_agg(case when d->>'ref' is null then d
+       else d || '{"ref": "[erased]"}' end order by place) from jsonb_array_elements(source_documents)
+         with ordinality e(d, place))
+     where participant_id = $1 and jsonb_path_exists(source_documents, '$[*].ref ? (@ != null)')`,
+    [input.id],
+  );
+  await forgetAnswers(tx, input);
   const files = await endExports(tx, input.study_id, input.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
+}
+
+/**
+ * Deletes answers that are stored for repeated requests and tell of the participant without its id: their path has the
+ * id, or they are of an imported file, as it was sent, or of a message to somebody. The answer of this request is not
+ * stored yet.
+ */
+async function forgetAnswers(tx: Tx, { id, study_id }: { id: string; study_id: string }): Promise<void> {
+  await execute(
+    tx,
+    `delete from idempotency_keys where body is not null and (position($1 in lower(path)) > 0
+       or position($2 in lower(path)) = 1 or position('/api/notifications/preview' in path) = 1)`,
+    [id.toLowerCase(), `/api/studies/${study_id}/participants/import/`],
+  );
 }
 
 /**
