@@ -2,6 +2,7 @@ import { columnsForJson } from '../client/instants.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { forgetDetails } from './message-details.queries.js';
 import { execute, query } from '../client/query.js';
+import { Eligibility } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
 /** Identity fields of a participant. */
@@ -83,18 +84,24 @@ export async function eraseIdentity(
   await forgetDetails(tx, input.id);
   await execute(tx, 'select erase_reasons($1, $2), erase_visit_texts($1)', [input.id, input.reason]);
   await execute(tx, 'select erase_inputs($1, $2::text[])', [input.id, [...input.items]]);
-  // A reference of a document names it as its file does elsewhere, often by the person.
-  await execute(
-    tx,
-    `update eligibility_assessments set source_documents = (select jsonb_agg(case when d->>'ref' is null then d
-       else d || '{"ref": "[erased]"}' end order by place) from jsonb_array_elements(source_documents)
-         with ordinality e(d, place))
-     where participant_id = $1 and jsonb_path_exists(source_documents, '$[*].ref ? (@ != null)')`,
-    [input.id],
-  );
+  await eraseReferences(tx, input.id);
   await forgetAnswers(tx, input);
   const files = await endExports(tx, input.study_id, input.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
+}
+
+/** The reference of a document that was seen names it as its file does elsewhere, often by the person. */
+async function eraseReferences(tx: Tx, participantId: string): Promise<void> {
+  const assessed = await Eligibility.query(tx)
+    .where({ participant_id: participantId })
+    .select('id', 'source_documents');
+  for (const { id, source_documents } of assessed) {
+    const documents = source_documents as { ref?: string | null }[];
+    if (documents.some(({ ref }) => ref != null))
+      await Eligibility.query(tx)
+        .findById(id)
+        .patch({ source_documents: documents.map((one) => (one.ref == null ? one : { ...one, ref: '[erased]' })) });
+  }
 }
 
 /**
@@ -103,12 +110,14 @@ export async function eraseIdentity(
  * stored yet.
  */
 async function forgetAnswers(tx: Tx, { id, study_id }: { id: string; study_id: string }): Promise<void> {
-  await execute(
-    tx,
-    `delete from idempotency_keys where body is not null and (position($1 in lower(path)) > 0
-       or position($2 in lower(path)) = 1 or position('/api/notifications/preview' in path) = 1)`,
-    [id.toLowerCase(), `/api/studies/${study_id}/participants/import/`],
-  );
+  await tx('idempotency_keys')
+    .whereNotNull('body')
+    .where((either) => {
+      void either.whereRaw('position(? in lower(path)) > 0', [id.toLowerCase()]);
+      void either.orWhereRaw('position(? in lower(path)) = 1', [`/api/studies/${study_id}/participants/import/`]);
+      void either.orWhereLike('path', '/api/notifications/preview%');
+    })
+    .delete();
 }
 
 /**

@@ -57,7 +57,7 @@ export class NewIds {
     this.batteries.set(from, to);
   }
 
-  /** A template's mappings with the batteries that were loaded; an event whose battery was not has none to be mapped to. */
+  /** A template's mappings with the batteries that were loaded; an event whose battery was not is left out. */
   withLoadedBatteries({ event_battery_mapping: events, ...others }: Row): Row {
     if (typeof events !== 'object' || events === null) return { ...others, event_battery_mapping: events };
     const mapped = Object.entries(events as Record<string, Row | null>).flatMap(([event, entry]) => {
