@@ -187,7 +187,11 @@ function newTexts(input: Static<typeof PutEligibility>, before: Eligibility | un
     }),
   );
   const reason = input.waiver_reason;
-  return [...ofCriteria, ...(reason && reason !== before?.waiver_reason ? ['waiver_reason'] : [])];
+  const seen = new Set((before?.source_documents as { ref?: string | null }[] | undefined)?.map(({ ref }) => ref));
+  const ofDocuments = (input.source_documents ?? []).flatMap(({ ref }, i) =>
+    ref && !seen.has(ref) ? [`source_documents.${i}.ref`] : [],
+  );
+  return [...ofCriteria, ...ofDocuments, ...(reason && reason !== before?.waiver_reason ? ['waiver_reason'] : [])];
 }
 
 function notConfirmed(status: string) {

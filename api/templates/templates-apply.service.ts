@@ -1,4 +1,6 @@
 import { insertEventDefinition } from '../../db/scheduling/event-definitions.queries.js';
+import { insertCalendar } from '../../db/scheduling/holiday-calendars.queries.js';
+import type { HolidayCalendarFields } from '../../db/scheduling/holiday-calendars.queries.js';
 import { insertWindow } from '../../db/scheduling/windows.queries.js';
 import { taskDefinition } from '../../workflows/domain/assessment/tasks.js';
 import { completePolicy } from '../../workflows/domain/anchor/policy.js';
@@ -15,7 +17,7 @@ import type { Tx } from '../../db/client/database.js';
 
 /** Everything that applying a template would create, with defaults; nothing is changed. */
 export function previewTemplate(template: StudyTemplate) {
-  const { study, batteries, visit_windows, event_definitions, capture } = template;
+  const { study, batteries, visit_windows, event_definitions, holiday_calendars = [], capture } = template;
   const { enrollment_date_policy: policy, notifications = null, ...config } = study.config;
   return {
     template_id: template.id,
@@ -44,6 +46,7 @@ export function previewTemplate(template: StudyTemplate) {
     })),
     visit_windows,
     event_definitions,
+    holiday_calendars,
     notifications,
     enrollment_date_policy: completePolicy((policy ?? {}) as PolicyInput),
     event_battery_mapping: capture?.event_battery_mapping ?? {},
@@ -67,6 +70,7 @@ export async function applyTemplate(
     batteries,
     visit_windows,
     event_definitions,
+    holiday_calendars = [],
   } = template;
   const study_name = input.study_name ?? template.name;
   const study = await createStudy(change, {
@@ -88,6 +92,7 @@ export async function applyTemplate(
     await insertWindow(tx, { ...window, study_id: study.id, battery_id: plan.batteryId(battery) });
   for (const { battery, ...event } of event_definitions)
     await insertEventDefinition(tx, study.id, { ...event, battery_id: plan.batteryId(battery) });
+  for (const calendar of holiday_calendars) await insertCalendar(tx, study.id, calendar as HolidayCalendarFields);
   await keepCaptureDefaults(plan, template.capture);
   audit.record({
     ...auditActor(actor, context),
@@ -100,6 +105,7 @@ export async function applyTemplate(
       batteries: batteries.length,
       visit_windows: visit_windows.map(({ code }) => code),
       event_definitions: event_definitions.length,
+      holiday_calendars: holiday_calendars.length,
     },
   });
   return {

@@ -83,8 +83,8 @@ export const templateRoutes = [
     query: ApplyQuery,
     responses: { 201: TemplateApplied },
     description:
-      'All in one transaction: study, policy, notification texts, published batteries, visit windows and ' +
-      'events; a taken `study_code` is 409 STUDY_CODE_TAKEN and nothing is made. ' +
+      'All in one transaction: study, policy, notification texts, published batteries, visit windows, ' +
+      'events and calendars; a taken `study_code` is 409 STUDY_CODE_TAKEN and nothing is made. ' +
       'The mappings for a capture system are in `config.capture_defaults` until a configuration is created, ' +
       'which takes them over. A researcher is assigned to the study.',
     handle: async ({ tx, audit, actor, context, params, query }) =>

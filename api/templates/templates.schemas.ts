@@ -15,6 +15,7 @@ import {
   input,
   extended,
   TextMap,
+  Rows,
 } from '../http/common.schemas.js';
 
 const Slug = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 });
@@ -93,6 +94,7 @@ export const Design = named(
           closed,
         ),
       ),
+      holiday_calendars: Type.Optional(Rows),
       capture: nullable(
         named(
           'TemplateCapture',
@@ -143,6 +145,7 @@ export const TemplatePreview = record('TemplatePreview', {
   batteries: Type.Array(Json),
   visit_windows: Type.Array(Json),
   event_definitions: Type.Array(Json),
+  holiday_calendars: Type.Optional(Rows),
   enrollment_date_policy: Json,
   notifications: nullable(Json),
   event_battery_mapping: Json,

@@ -130,7 +130,7 @@ export async function saveTemplate(
     study: { description, timezone, consent_mode, config },
     ...((await studyDesign(tx, studyId)) as Pick<
       Static<typeof Design>,
-      'batteries' | 'visit_windows' | 'event_definitions' | 'capture'
+      'batteries' | 'visit_windows' | 'event_definitions' | 'holiday_calendars' | 'capture'
     >),
   };
   const { template_id: id, name, category = 'own', description: about = '' } = input;

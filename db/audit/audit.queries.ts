@@ -89,7 +89,7 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: L
 }
 
 /** The records of a participant, by the kind under which the audit log names them: its table. */
-const KEPT_OF_PARTICIPANTS = {
+export const KEPT_OF_PARTICIPANTS = {
   consent: 'consents',
   eligibility: 'eligibility_assessments',
   randomization: 'randomizations',

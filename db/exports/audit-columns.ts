@@ -1,3 +1,4 @@
+import { KEPT_OF_PARTICIPANTS } from '../audit/audit.queries.js';
 import { uuidIn } from '../client/uuid.js';
 import { shownSession } from '../scheduling/effective-status.js';
 
@@ -19,3 +20,19 @@ export const SHOWN_METADATA = `t.audit_metadata || ${memberOf('t.audit_metadata'
     then jsonb_build_object('items', (select coalesce(jsonb_agg(i.item || ${memberOf('i.item', 'session_id')}
       order by i.place), '[]') from jsonb_array_elements(t.audit_metadata -> 'items') with ordinality i(item, place)))
     else '{}' end`;
+
+const OF_RESOURCE = uuidIn('t.resource_id');
+/**
+ * Audit records with the participant that they are about: itself, or the one of a consent, form, visit and so on. It is
+ * looked up only where the export is narrowed to some participants, by its filters or by its reader's sites.
+ */
+export const AUDIT_RECORDS = `audit_log t
+  cross join lateral (select case when app_all_sites() and not :filtered then null
+    when t.resource_type = 'participant' then ${OF_RESOURCE}
+    ${Object.entries(KEPT_OF_PARTICIPANTS)
+      .map(
+        ([kind, table]) =>
+          `when t.resource_type = '${kind}' then (select x.participant_id from ${table} x where x.id = ${OF_RESOURCE})`,
+      )
+      .join('\n    ')} end as participant_id) k
+  left join participants p on p.id = k.participant_id left join sites st on st.id = p.site_id`;

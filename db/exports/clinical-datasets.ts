@@ -62,6 +62,8 @@ export const clinicalDatasets = {
       instant('waiver_approved_at', 'when'),
       instant('created_at', 'when the record was made'),
       instant('updated_at', 'its last change'),
+      id('waiver_requested_by_id', 'who wrote the waiver'),
+      json('source_documents', 'the documents that were seen: type, reference, date'),
     ],
   },
   randomization: {

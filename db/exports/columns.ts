@@ -21,6 +21,7 @@ export interface Dataset {
   columns: readonly DatasetColumn[];
   /**
    * With the aliases that the columns use; `p` is the participant, `st` its site. Null for rows without a participant.
+   * `:study` is the study, `:filtered` whether only some participants or one site are asked for.
    */
   from: string;
   /**

@@ -6,7 +6,7 @@ import {
   taskSummary,
   visitStatus,
 } from '../scheduling/effective-status.js';
-import { SHOWN_METADATA, SHOWN_RESOURCE } from './audit-columns.js';
+import { AUDIT_RECORDS, SHOWN_METADATA, SHOWN_RESOURCE } from './audit-columns.js';
 import { clinicalDatasets, signatureColumns } from './clinical-datasets.js';
 import {
   boolean,
@@ -33,6 +33,7 @@ import {
   ANCHOR_STATUS,
   ACTOR_TYPES,
   CHANNEL_LABELS,
+  DELIVERY_STATUS,
   MESSAGE_STATUS,
   PARTICIPANT_STATUS,
   PRECISIONS,
@@ -68,7 +69,7 @@ export const datasets = {
       code('participant_code', 'its code in the study', 'p.participant_code'),
       personalColumn(textColumn('external_id', 'its record in the capture system', 'p.external_id')),
       code('site_code', 'its site', 'st.site_code'),
-      wordColumn('preferred_language', 'BCP 47', 'p.preferred_language'),
+      textColumn('preferred_language', 'BCP 47', 'p.preferred_language'),
       choiceColumn(PARTICIPANT_STATUS, 'status', 'whether it takes part', 'p.status'),
       date('enrollment_date', 'mirrors the anchor date', 'p.enrollment_date'),
       personalColumn(textColumn('email', 'address', 'p.email')),
@@ -80,6 +81,7 @@ export const datasets = {
       personalColumn(textColumn('withdrawal_reason', 'why', 'p.withdrawal_reason')),
       instant('created_at', 'when the record was made', 'p.created_at'),
       instant('updated_at', 'its last change', 'p.updated_at'),
+      instant('reinstated_at', 'when its last withdrawal was taken back', 'p.reinstated_at'),
     ],
   },
   visits: {
@@ -131,6 +133,7 @@ export const datasets = {
       boolean('needs_review', 'waits for a review'),
       date('reporting_target_date', 'target by the newer anchor date'),
       instant('created_at', 'when it was planned'),
+      personalColumn(textColumn('status_reason', 'why it was cancelled or superseded')),
     ],
   },
   sessions: {
@@ -144,7 +147,7 @@ export const datasets = {
       id('visit_id', 'its visit'),
       code('battery_code', 'its battery', 'b.code'),
       number('battery_version', 'of this version'),
-      wordColumn('language', 'BCP 47'),
+      textColumn('language', 'BCP 47'),
       choiceColumn(SESSION_STATUS, 'status', 'how it stands', sessionStatus('t')),
       choiceColumn(SESSION_ORIGINS, 'source', 'where it was recorded'),
       personalColumn(textColumn('local_id', 'id on the device')),
@@ -244,7 +247,7 @@ export const datasets = {
       date('enrollment_date', 'the anchor date', 't.enrollment_date_value'),
       instant('enrollment_datetime', 'with precision datetime', 't.enrollment_datetime_value'),
       choiceColumn(PRECISIONS, 'precision', 'how exact the date is'),
-      personalColumn(wordColumn('timezone', 'IANA zone')),
+      personalColumn(textColumn('timezone', 'IANA zone')),
       choiceColumn(ANCHOR_STATUS, 'status', 'how far it is decided'),
       choiceColumn(SOURCE_TYPES, 'source_type', 'where the date comes from'),
       personalColumn(json('source_ref', 'the record that it comes from')),
@@ -255,6 +258,12 @@ export const datasets = {
       instant('finalized_at', 'when it became final'),
       instant('created_at', 'when the record was made'),
       instant('updated_at', 'its last change'),
+      personalColumn(textColumn('partial_value', 'with precision partial_month or partial_year: YYYY-MM or YYYY')),
+      id('finalized_by_id', 'who made it final'),
+      instant('override_at', 'when it was overridden'),
+      id('override_actor_id', 'who overrode it'),
+      id('override_approved_by_id', 'who approved the override'),
+      instant('override_approved_at', 'when'),
     ],
   },
   anchor_history: {
@@ -285,6 +294,8 @@ export const datasets = {
       ...signatureColumns('o.signature'),
       id('schedule_version_created_id', 'schedule version that it made'),
       instant('created_at', 'when'),
+      instant('enrollment_datetime_value', 'with precision datetime: the time after it'),
+      personalColumn(json('source_ref', 'the record that the date comes from')),
     ],
   },
   schedule_versions: {
@@ -330,12 +341,12 @@ export const datasets = {
       textColumn('last_error', 'last fault'),
       textColumn('reason', 'why it was stopped'),
       instant('created_at', 'when it was planned'),
+      choiceColumn(DELIVERY_STATUS, 'delivery_status', 'what its provider reported of it'),
     ],
   },
   ...clinicalDatasets,
   audit: {
-    from: `audit_log t left join participants p on t.resource_type = 'participant' and p.id::text = t.resource_id
-      left join sites st on st.id = p.site_id`,
+    from: AUDIT_RECORDS,
     study: 't.study_id',
     date: utcDate('t.created_at'),
     order: 't.seq',
@@ -347,7 +358,7 @@ export const datasets = {
       wordColumn('resource_type', 'to what'),
       textColumn('resource_id', 'which one; of an active session its public id', SHOWN_RESOURCE),
       json('audit_metadata', 'more about it; of an active session its public id', SHOWN_METADATA),
-      wordColumn('request_id', 'by which request'),
+      textColumn('request_id', 'by which request'),
       instant('created_at', 'when'),
       wordColumn('prev_hash', 'hash of the record before'),
       wordColumn('hash', 'SHA-256 of this one'),

@@ -36,7 +36,7 @@ export async function metricsOf(tx: Tx, { dataset: _dataset, ...filters }: Expor
   const long = datasetOf('task_summaries');
   return query<WideMetric>(
     tx,
-    `select distinct k.task, m.key as metric from ${fromSql(long, filters.study_id)}
+    `select distinct k.task, m.key as metric from ${fromSql(long, filters)}
       where ${conditions(long, filters).join(' and ')}`,
   );
 }
@@ -82,7 +82,7 @@ function bundledSql(
     as === 'csv'
       ? `(${each}) r`
       : `(select h.*, ${own.map((column) => named(column, as, deidentify)).join(', ')} from (${each}) r) x`;
-  return `select l.lines from ${fromSql(dataset, filters.study_id)}
+  return `select l.lines from ${fromSql(dataset, filters)}
     cross join lateral (select ${head} offset 0) h cross join lateral (select string_agg(${line}, e'\\n') as lines
       from ${rows}) l
     where ${conditions(dataset, filters).join(' and ')} and l.lines is not null`;
@@ -98,14 +98,14 @@ export async function countRows(tx: Tx, request: ExportRequest): Promise<number>
   const [counted] = await query<{ n: number }>(
     tx,
     `select ${dataset.eachTotal ? `coalesce(sum(${dataset.eachTotal}), 0)` : 'count(*)'} as n
-      from ${fromSql(dataset, filters.study_id)} where ${conditions(dataset, filters).join(' and ')}`,
+      from ${fromSql(dataset, filters)} where ${conditions(dataset, filters).join(' and ')}`,
   );
   return counted!.n;
 }
 
 function selectSql(dataset: Dataset, { dataset: _dataset, ...filters }: ExportRequest, as: 'csv' | 'json'): string {
   const columns = dataset.columns.map((column) => named(column, as, filters.deidentify === true));
-  return `select ${columns.join(', ')} from ${fromSql(dataset, filters.study_id)}
+  return `select ${columns.join(', ')} from ${fromSql(dataset, filters)}
     where ${conditions(dataset, filters).join(' and ')}${orderSql(dataset, filters.deidentify)}`;
 }
 
@@ -119,8 +119,10 @@ const orderSql = ({ order }: Dataset, deidentify = false): string =>
 const named = (column: DatasetColumn, as: 'csv' | 'json', deidentify: boolean): string =>
   `${valueSql(column, as, deidentify)} as ${pg.escapeIdentifier(column.name)}`;
 
-const fromSql = (dataset: Dataset, studyId: string): string =>
-  dataset.from.replaceAll(':study', `${pg.escapeLiteral(studyId)}::uuid`);
+const fromSql = (dataset: Dataset, { study_id, site_code, participant_ids }: Omit<ExportRequest, 'dataset'>): string =>
+  dataset.from
+    .replaceAll(':study', `${pg.escapeLiteral(study_id)}::uuid`)
+    .replaceAll(':filtered', String(site_code !== undefined || participant_ids !== undefined));
 
 function conditions(
   dataset: Dataset,

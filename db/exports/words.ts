@@ -31,6 +31,7 @@ export const SCHEDULING_MODES = ['legacy', 'edc'];
 export const VERSION_STATUS = ['active', 'superseded', 'reconciled'];
 export const CHANNEL_LABELS = ['email', 'sms', 'push'];
 export const MESSAGE_STATUS = ['pending', 'sent', 'failed', 'cancelled', 'suppressed'];
+export const DELIVERY_STATUS = ['delivered', 'undelivered'];
 export const CONSENT_STATUS = ['pending', 'signed', 'declined', 'revoked'];
 export const ELIGIBILITY_STATUS = ['pending', 'eligible', 'ineligible', 'deferred'];
 export const FORM_STATUS = ['draft', 'complete', 'signed', 'locked'];

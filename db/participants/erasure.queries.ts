@@ -2,6 +2,7 @@ import { columnsForJson } from '../client/instants.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { forgetDetails } from './message-details.queries.js';
 import { execute, query } from '../client/query.js';
+import { Eligibility } from '../models/records.js';
 import type { Tx } from '../client/database.js';
 
 /** Identity fields of a participant. */
@@ -83,8 +84,40 @@ export async function eraseIdentity(
   await forgetDetails(tx, input.id);
   await execute(tx, 'select erase_reasons($1, $2), erase_visit_texts($1)', [input.id, input.reason]);
   await execute(tx, 'select erase_inputs($1, $2::text[])', [input.id, [...input.items]]);
+  await eraseReferences(tx, input.id);
+  await forgetAnswers(tx, input);
   const files = await endExports(tx, input.study_id, input.id);
   return { ...erased, devices: erased.devices + phones, caregivers: care!.ended, exports: files };
+}
+
+/** The reference of a document that was seen names it as its file does elsewhere, often by the person. */
+async function eraseReferences(tx: Tx, participantId: string): Promise<void> {
+  const assessed = await Eligibility.query(tx)
+    .where({ participant_id: participantId })
+    .select('id', 'source_documents');
+  for (const { id, source_documents } of assessed) {
+    const documents = source_documents as { ref?: string | null }[];
+    if (documents.some(({ ref }) => ref != null))
+      await Eligibility.query(tx)
+        .findById(id)
+        .patch({ source_documents: documents.map((one) => (one.ref == null ? one : { ...one, ref: '[erased]' })) });
+  }
+}
+
+/**
+ * Deletes answers that are stored for repeated requests and tell of the participant without its id: their path has the
+ * id, or they are of an imported file, as it was sent, or of a message to somebody. The answer of this request is not
+ * stored yet.
+ */
+async function forgetAnswers(tx: Tx, { id, study_id }: { id: string; study_id: string }): Promise<void> {
+  await tx('idempotency_keys')
+    .whereNotNull('body')
+    .where((either) => {
+      void either.whereRaw('position(? in lower(path)) > 0', [id.toLowerCase()]);
+      void either.orWhereRaw('position(? in lower(path)) = 1', [`/api/studies/${study_id}/participants/import/`]);
+      void either.orWhereLike('path', '/api/notifications/preview%');
+    })
+    .delete();
 }
 
 /**

@@ -1,4 +1,5 @@
 import { query } from '../client/query.js';
+import type { HolidayCalendarRecord } from '../scheduling/holiday-calendars.queries.js';
 import type { Tx } from '../client/database.js';
 
 /** A saved study design: without ids, batteries named by their codes. */
@@ -89,6 +90,8 @@ export interface StudyDesign {
   batteries: { code: string; name: string; description: string | null; modules: ModuleDesign[] }[];
   visit_windows: WindowDesign[];
   event_definitions: EventDesign[];
+  /** Those of the whole study: a design has no sites. */
+  holiday_calendars: Pick<HolidayCalendarRecord, 'name' | 'is_default' | 'weekend_days' | 'holidays'>[];
   capture: CaptureDesign | null;
 }
 
@@ -133,6 +136,9 @@ export async function studyDesign(tx: Tx, studyId: string): Promise<StudyDesign>
         order by x.sort_order, x.target_day, x.event_oid) from event_definitions x
           left join batteries b on b.id = x.battery_id and b.status <> 'retired' where x.study_id = $1),
           '[]') as event_definitions,
+      coalesce((select jsonb_agg(jsonb_build_object('name', name, 'is_default', is_default,
+        'weekend_days', weekend_days, 'holidays', holidays) order by name) from holiday_calendars
+          where study_id = $1 and site_id is null), '[]') as holiday_calendars,
       (select jsonb_build_object('enrollment_instrument', c.enrollment_instrument, 'enrollment_event',
         c.enrollment_event, 'participant_field_mapping', c.participant_field_mapping,
         'data_field_mapping', c.data_field_mapping, 'event_battery_mapping',
@@ -141,7 +147,7 @@ export async function studyDesign(tx: Tx, studyId: string): Promise<StudyDesign>
           'window_before', coalesce(e.value->'window_before', '0'), 'window_after',
             coalesce(e.value->'window_after', '7')))
           from jsonb_each(c.event_battery_mapping) e left join batteries b on b.id = (e.value->>'battery_id')::integer
-            and b.status <> 'retired'), '{}'))
+            and b.study_id = $1 and b.status <> 'retired'), '{}'))
         from (select * from (
           select enrollment_instrument, enrollment_event, participant_field_mapping, event_battery_mapping,
             data_field_mapping, 0 as place from datacapture_configs where study_id = $1

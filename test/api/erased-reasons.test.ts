@@ -68,6 +68,10 @@ describe('Erasure of what was written about a participant', function suite() {
     await root.expect(200, 'PUT', `${of}/eligibility`, {
       status: 'pending',
       inclusion_criteria: { age: { met: false, value: 17, notes: said('notes') } },
+      source_documents: [
+        { type: 'letter', ref: said('document'), date: '2026-01-02' },
+        { type: 'lab', ref: null, date: null },
+      ],
     });
     const visits = await root.expect(200, 'GET', `/api/schedules/visits?participant_id=${id}&status=scheduled`);
     const visit = `/api/visits/${visits.items[0]!.id}`;
@@ -89,16 +93,25 @@ describe('Erasure of what was written about a participant', function suite() {
     expect(history.map(({ reason }) => reason)).to.include('[erased]');
     const eligibility = await root.expect<Loose & { inclusion_criteria: object }>(200, 'GET', `${of}/eligibility`);
     expect(eligibility.inclusion_criteria).to.deep.equal({ age: { met: false, value: 17, notes: '[erased]' } });
-    const again = { status: 'pending', inclusion_criteria: { age: { met: false, value: 17, notes: 'Zora said so' } } };
+    expect(eligibility.source_documents).to.deep.equal([
+      { type: 'letter', ref: '[erased]', date: '2026-01-02' },
+      { type: 'lab', ref: null, date: null },
+    ]);
+    const again = {
+      status: 'pending',
+      inclusion_criteria: { age: { met: false, value: 17, notes: 'Zora said so' } },
+      source_documents: [{ type: 'letter', ref: 'letter of Zora' }],
+    };
     const { status, body } = await root.put<Loose & { errors: Loose[] }>(`${of}/eligibility`, again);
     expect([status, body.code, body.errors.map(({ path }) => path)], 'a note after the erasure').to.deep.equal([
       409,
       'PARTICIPANT_ERASED',
-      ['inclusion_criteria.age.notes'],
+      ['inclusion_criteria.age.notes', 'source_documents.0.ref'],
     ]);
     await root.expect(200, 'PUT', `${of}/eligibility`, {
       status: 'deferred',
       inclusion_criteria: eligibility.inclusion_criteria,
+      source_documents: eligibility.source_documents,
     });
     expect(await root.expect(200, 'GET', `/api/audit/verify?study_id=${study.id}`)).to.include({ valid: true });
   });

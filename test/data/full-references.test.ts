@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { contentHash } from '../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { HOUR, Site, instant } from '../assessment/stage.js';
-import { unique } from '../support/http.js';
+import { admin, newStudy, unique } from '../support/http.js';
+import { formOf } from './stage.js';
 import type { Loose } from '../support/http.js';
 
 describe('A loaded study', () => {
@@ -34,5 +35,67 @@ describe('A loaded study', () => {
     const [conflict] = (await http.expect(200, 'GET', conflicts)).items;
     expect((conflict!.local_content as Loose).batteryId).to.equal(own!.id);
     await http.expect(200, 'POST', `${conflicts}/${conflict!.id}/resolve`, { keep: 'both', reason: 'both were done' });
+  });
+
+  it('has its own batteries in what a template brought for a capture system, which a configuration takes over', async () => {
+    const http = await admin();
+    const applied = await http.expect<Loose>(
+      201,
+      'POST',
+      `/api/templates/longitudinal-cognition/apply?study_code=${unique('T')}`,
+    );
+    const exported = (study: string) => http.expect<StudyDocument>(200, 'GET', `/api/exports/studies/${study}/full`);
+    const document = await exported(String(applied.study_id));
+    const target = `study_code=${unique('COPY')}&study_name=A%20copy`;
+    const loaded = await http.expect<Loose>(201, 'POST', `/api/studies/import/full?${target}`, document);
+    const copy = String(loaded.study_id);
+    const hash = contentHash(document);
+    expect([loaded.content_sha256, contentHash(await exported(copy))]).to.deep.equal([hash, hash]);
+
+    await http.expect(201, 'PATCH', `/api/datacapture/config/${copy}`, {
+      api_url: 'http://127.0.0.1:9/api/',
+      api_token: '0123456789ABCDEF',
+    });
+    const { event_battery_mapping: mapping } = await http.expect<{
+      event_battery_mapping: Record<string, { battery_id: number }>;
+    }>(200, 'GET', `/api/datacapture/config/${copy}/event-mapping`);
+    const { items } = await http.expect(200, 'GET', `/api/batteries?study_id=${copy}`);
+    const codeOf = new Map(items.map(({ id, code }) => [Number(id), code]));
+    const codes = Object.entries(mapping).map(([event, { battery_id }]) => [event, codeOf.get(battery_id)]);
+    const wanted = await http.expect<{ capture: { event_battery_mapping: Record<string, { battery: string }> } }>(
+      200,
+      'GET',
+      '/api/templates/longitudinal-cognition',
+    );
+    expect(Object.fromEntries(codes)).to.deep.equal(
+      Object.fromEntries(
+        Object.entries(wanted.capture.event_battery_mapping).map(([event, { battery }]) => [event, battery]),
+      ),
+    );
+  });
+
+  it('has a code and a name by the rules of every study, also where the document or a form gives them', async () => {
+    const http = await admin();
+    const { id } = await newStudy(http);
+    const document = await http.expect<StudyDocument>(200, 'GET', `/api/exports/studies/${id}/full`);
+    const study_code = unique('Cafe\u0301');
+    for (const [target, path] of [
+      [{ study_code: 'two\nlines', study_name: 'A copy' }, 'study_code'],
+      [{ study_code: 'x'.repeat(300), study_name: 'A copy' }, 'study_code'],
+      [{ study_code, study_name: ' ' }, 'study_name'],
+    ] as const) {
+      const beside = await http.post('/api/studies/import/full', { ...target, document });
+      const within = await http.post('/api/studies/import/full', { ...document, ...target });
+      const raw = await formOf(JSON.stringify(document), target);
+      const form = await http.post('/api/studies/import/full', undefined, { raw });
+      for (const answer of [beside, within, form])
+        expect([answer.status, answer.body.errors?.map((fault) => fault.path)], answer.text).to.deep.equal([
+          422,
+          [path],
+        ]);
+    }
+    const given = { study_code, study_name: 'A copy', document };
+    const loaded = await http.expect<Loose>(201, 'POST', '/api/studies/import/full', given);
+    expect(loaded.study_code).to.equal(study_code.normalize('NFC'));
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { DAY_MS, Site, endTimeOf, instant, trials } from '../assessment/stage.js';
-import { user } from '../support/http.js';
-import type { Http, Loose } from '../support/http.js';
+import { Http, user } from '../support/http.js';
+import type { Loose } from '../support/http.js';
 import { seesEverything } from '../support/everything.js';
 
 const DATASETS = ['sessions', 'task_summaries', 'raw_trials', 'visits', 'audit', 'notifications'];
@@ -77,6 +77,34 @@ describe('The id of an active session is a credential: who only reads does not s
     await look('FHIR', reader.get(`/api/exports/studies/${site.study.id}/participants/${site.participant.id}/fhir`));
     await look('ODM', reader.get(`/api/exports${of.slice(4)}/odm`));
     expect(found).to.deep.equal([]);
+  });
+
+  it('nor has it a cursor of the lists of /api/v1, which names the last row of its page', async () => {
+    const person = await site.newParticipant();
+    const going = [session, await site.session({ participant_id: person.id, visit_id: null })];
+    const { token } = await reader.expect<{ token: string }>(201, 'POST', '/api/v1/tokens', {
+      name: 'lists',
+      scopes: ['sessions:read'],
+      study_ids: [site.study.id],
+      expires_in_days: 1,
+    });
+    const scoped = new Http(site.http.base, token);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { items: Loose[]; next_cursor: string | null } = await scoped.expect(
+        200,
+        'GET',
+        `/api/v1/studies/${site.study.id}/sessions?limit=1${cursor ? `&cursor=${cursor}` : ''}`,
+      );
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.next_cursor;
+      const readable = (cursor ?? '').split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
+      for (const id of going) expect([cursor, ...readable].join('\n')).not.to.include(id);
+    } while (cursor);
+    const { items } = await reader.expect(200, 'GET', `/api/sessions?study_id=${site.study.id}`);
+    expect(seen).to.have.members(items.map(({ public_id }) => public_id));
+    expect((await site.end(going[1]!)).status).to.equal(200);
   });
 
   /** What a reader finds a text in: conflicts, one by one too, audit records, the whole study, and all sets of data. */

@@ -229,4 +229,31 @@ describe('Study templates', function () {
     expect((await root.delete(`/api/templates/${template_id}`)).status).to.equal(204);
     expect((await root.get(`/api/templates/${template_id}`)).status).to.equal(404);
   });
+
+  it('the calendars of a whole study are part of its template: visits keep to the same holidays again', async () => {
+    const calendar = {
+      name: 'Clinic',
+      is_default: true,
+      weekend_days: [5, 6],
+      holidays: [{ date: '2031-05-01', name: 'Erster Mai' }],
+    };
+    const study = await newStudy(root, { config: { scheduling_mode: 'edc' } });
+    const at = `/api/studies/${study.id}`;
+    await root.expect(201, 'POST', `${at}/holiday-calendars`, calendar);
+    const { id: site_id } = await root.expect(201, 'POST', `${at}/sites`, { site_code: 'BER' });
+    await root.expect(201, 'POST', `${at}/holiday-calendars`, { name: 'Berlin', site_id });
+    const template_id = unique('saved');
+    const saved = await root.expect(201, 'POST', `${at}/template`, { template_id, name: 'Mine' });
+    expect(saved.holiday_calendars, 'a template has no sites').to.deep.equal([calendar]);
+    const preview = await root.expect(200, 'GET', `/api/templates/${template_id}/preview`);
+    expect(preview.holiday_calendars).to.deep.equal([calendar]);
+    const made = await root.expect<Applied>(
+      201,
+      'POST',
+      `/api/templates/${template_id}/apply?study_code=${unique('S')}`,
+    );
+    const { items } = await root.expect(200, 'GET', `/api/studies/${made.study_id}/holiday-calendars`);
+    expect(items).to.have.length(1);
+    expect(items[0]).to.deep.include({ ...calendar, site_id: null });
+  });
 });

@@ -7,7 +7,7 @@ import { EXPORTED_STUDY_COLUMNS, ofTarget, studyTables } from '../../../db/expor
 import { PLAIN_LIMITS, parseJson } from '../../http/body/json.js';
 import { invalidFields, problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
-import { StudyDocument as DocumentSchema } from '../full-study.schemas.js';
+import { StudyDocument as DocumentSchema, StudyTarget } from '../full-study.schemas.js';
 import { requireBoundedDesign } from './design-rows.js';
 
 export interface ImportTarget {
@@ -71,6 +71,8 @@ export function openDocument(
       throw problem('CONTEXT_CONFLICT', { detail: `${name} is given twice, and not the same.` });
     if (said[0] !== undefined) target[name] = said[0];
   }
+  // A query's has been checked; that of a form or of the document has not.
+  check(StudyTarget, target, 'body');
   const study = Object.fromEntries(
     [...EXPORTED_STUDY_COLUMNS.filter((name) => !ofTarget.has(name)), 'datacapture_enabled']
       .filter((name) => document.study[name] !== undefined)

@@ -10,3 +10,6 @@ export const KEYS_OF_USERS: ReadonlySet<string> = new Set([
   'summary_difference',
   'trials',
 ]);
+
+/** The key of a study's configuration with a template's mappings, which name batteries too; its others are users'. */
+export const CAPTURE_DEFAULTS = 'capture_defaults';

@@ -1,5 +1,5 @@
 import { hashOf } from '../../audit/hashing.js';
-import { BATTERY_KEYS, KEYS_OF_USERS } from './batteries.js';
+import { BATTERY_KEYS, CAPTURE_DEFAULTS, KEYS_OF_USERS } from './batteries.js';
 import { eventContent, SETTLED_COLUMNS, signatureContent } from './claims.js';
 import type { StudyDocument } from './document.js';
 import { EXPORTED_STUDY_COLUMNS, ofTarget } from './tables.js';
@@ -52,7 +52,10 @@ export function contentHash({ study, tables }: StudyDocument): string {
     );
   const content: Record<string, unknown> = {
     study: Object.fromEntries(
-      EXPORTED_STUDY_COLUMNS.filter((name) => !ofTarget.has(name)).map((name) => [name, study[name] ?? null]),
+      EXPORTED_STUDY_COLUMNS.filter((name) => !ofTarget.has(name)).map((name) => [
+        name,
+        name === 'config' ? configContent(study.config, batteries) : (study[name] ?? null),
+      ]),
     ),
   };
   for (const [table, rows] of Object.entries(tables).sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -63,6 +66,13 @@ export function contentHash({ study, tables }: StudyDocument): string {
     content[table] = texts.map(({ text }) => text.replaceAll(ID, named));
   }
   return hashOf(content);
+}
+
+/** A study's configuration; what a template has brought of it names batteries. */
+function configContent(config: unknown, batteries: ReadonlyMap<unknown, string>): unknown {
+  const defaults = (config as Row | null | undefined)?.[CAPTURE_DEFAULTS];
+  if (defaults === undefined) return config ?? null;
+  return { ...(config as Row), [CAPTURE_DEFAULTS]: asInEveryCopy(defaults, batteries, '') };
 }
 
 const NONE: ReadonlyMap<unknown, string> = new Map();

@@ -57,6 +57,16 @@ export class NewIds {
     this.batteries.set(from, to);
   }
 
+  /** A template's mappings with the batteries that were loaded; an event whose battery was not is left out. */
+  withLoadedBatteries({ event_battery_mapping: events, ...others }: Row): Row {
+    if (typeof events !== 'object' || events === null) return { ...others, event_battery_mapping: events };
+    const mapped = Object.entries(events as Record<string, Row | null>).flatMap(([event, entry]) => {
+      const battery_id = this.batteries.get(Number(entry?.battery_id));
+      return battery_id === undefined ? [] : [[event, { ...entry, battery_id }] as const];
+    });
+    return { ...others, event_battery_mapping: Object.fromEntries(mapped) };
+  }
+
   rowsOf(table: string): Row[] {
     const rows = this.document.tables[table] ?? [];
     const only = DATA_TABLES[table];

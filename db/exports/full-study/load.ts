@@ -1,3 +1,4 @@
+import { CAPTURE_DEFAULTS } from './batteries.js';
 import { asClaimed } from './claims.js';
 import type { ImportClaim } from './claims.js';
 import type { StudyDocument } from './document.js';
@@ -51,8 +52,10 @@ export async function loadStudyDocument(
       settled(studyId, name, asClaimed(name, row, values.importing), people, values.datacapture, kept),
     );
     loaded[name] = rows.length;
-    if (name === 'batteries') await loadBatteries(ask, rows, ids, document);
-    else if (name === 'visit_states')
+    if (name === 'batteries') {
+      await loadBatteries(ask, rows, ids, document);
+      await loadCaptureDefaults(ask, studyId, ids, document);
+    } else if (name === 'visit_states')
       await inBatches(rows, batch, (some) => ask('select load_visit_states($1::jsonb)', [some]));
     else {
       // The database plans reminders with the visits; the document has the actual ones.
@@ -159,6 +162,17 @@ async function loadBatteries(ask: Ask, rows: readonly Row[], ids: NewIds, { tabl
     ]);
     ids.battery(Number(id), made!.id);
   }
+}
+
+/** The configuration was stored with the document's batteries: here these numbers are another study's. */
+async function loadCaptureDefaults(ask: Ask, studyId: string, ids: NewIds, { study }: StudyDocument): Promise<void> {
+  const defaults = (study.config as Row | undefined)?.[CAPTURE_DEFAULTS];
+  if (typeof defaults !== 'object' || defaults === null || Array.isArray(defaults)) return;
+  await ask('update studies set config = jsonb_set(config, array[$2], $3::jsonb) where id = $1', [
+    studyId,
+    CAPTURE_DEFAULTS,
+    JSON.stringify(ids.withLoadedBatteries(defaults as Row)),
+  ]);
 }
 
 /** Columns that rows of this table may set: existing ones that the database does not number itself. */
