@@ -1,9 +1,10 @@
 import { expect } from 'chai';
+import { generateSync } from 'otplib';
 import { Stage } from '../anchor/stage.js';
 import { makeWorld } from '../contract/world.js';
 import type { World } from '../contract/world.js';
 import { document as contract } from '../support/contract.js';
-import { Http, unique } from '../support/http.js';
+import { Http, newStudy, unique, user } from '../support/http.js';
 import { until } from '../support/until.js';
 
 interface Operation {
@@ -165,5 +166,21 @@ describe('ETags in the contract', function tags() {
       expect(answer.status, path).to.equal(200);
       expect(answer.body.site_code, path).to.equal(site_code);
     }
+  });
+
+  it('are other ones when a user has a second factor, or one study less', async () => {
+    const study = await newStudy(stage.admin);
+    const one = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
+    const read = (tag = '') => one.get('/api/auth/me', { headers: { 'If-None-Match': tag } });
+    const tag = (await read()).headers.get('etag')!;
+    expect((await read(tag)).status).to.equal(304);
+    const { secret } = await one.expect<{ secret: string }>(200, 'POST', '/api/auth/mfa/setup');
+    const code = generateSync({ secret, epoch: Math.floor(Date.now() / 1000) });
+    await one.expect(200, 'POST', '/api/auth/mfa/verify', { code });
+    const secured = await read(tag);
+    expect([secured.status, secured.body?.mfa_enabled], secured.text).to.deep.equal([200, true]);
+    await stage.admin.expect(204, 'DELETE', `/api/studies/${study.id}`);
+    const left = await read(secured.headers.get('etag')!);
+    expect([left.status, left.body?.study_ids], left.text).to.deep.equal([200, []]);
   });
 });
