@@ -183,4 +183,23 @@ describe('ETags in the contract', function tags() {
     const left = await read(secured.headers.get('etag')!);
     expect([left.status, left.body?.study_ids], left.text).to.deep.equal([200, []]);
   });
+
+  it('of a module are its battery’s: by the one that was answered the next change is made, and no other', async () => {
+    const { id } = await stage.admin.expect(201, 'POST', '/api/batteries', {
+      study_id: (await newStudy(stage.admin)).id,
+      code: unique('B'),
+      name: 'A battery',
+    });
+    const made = await stage.admin.post(`/api/batteries/${id}/modules`, { task: 'stroop', name: 'First' });
+    const path = `/api/batteries/${id}/modules/${made.body.id}`;
+    const change = (name: string, tag: string | null) =>
+      stage.admin.patch(path, { name }, { headers: { 'If-Match': tag ?? 'none' } });
+    const changed = await change('Second', made.headers.get('etag'));
+    expect([changed.status, changed.body.name], changed.text).to.deep.equal([200, 'Second']);
+    const stale = await change('Third', made.headers.get('etag'));
+    expect([stale.status, stale.body.code], stale.text).to.deep.equal([409, 'STALE']);
+    const tag = (await stage.admin.get(`/api/batteries/${id}`)).headers.get('etag');
+    expect(changed.headers.get('etag')).to.equal(tag);
+    expect((await change('Third', tag)).status).to.equal(200);
+  });
 });
