@@ -12,6 +12,7 @@ import { followClock } from '../db/client/clock.js';
 import { openDatabase } from '../db/client/knex.js';
 import { closeChange, noteChange } from '../db/outbox/pending-work.queries.js';
 import { withStudyScope } from '../db/client/transaction.js';
+import { databaseSentence } from '../db/client/connection/driver-faults.js';
 import { assertLatestRevision } from '../db/migrate.js';
 import {
   SettingsError,
@@ -54,7 +55,7 @@ setFlagsFromString('--heap-growing-percent=40');
 const settings = settingsOrEnd();
 const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
 if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS)
-  throw new Error('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
+  end('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
 
 const database = openDatabase({
   url: settings.DATABASE_URL,
@@ -63,7 +64,7 @@ const database = openDatabase({
   muteMs: settings.REQUEST_TIMEOUT_SECONDS * 1000,
   name: 'worker',
 });
-await assertLatestRevision(database);
+await orEnd(assertLatestRevision(database), databaseSentence);
 const stopClock = await followClock(database, (fault) =>
   log.warn({ err: fault }, 'the time was not asked of the database'),
 );
@@ -73,7 +74,10 @@ Runtime.install({ shutdownSignals: [] });
 const taskQueue = settings.TEMPORAL_TASK_QUEUE;
 const namespace = settings.TEMPORAL_NAMESPACE;
 const tls = temporalTls(settings);
-const native = await NativeConnection.connect({ address: settings.TEMPORAL_ADDRESS, ...tls });
+const native = await orEnd(
+  NativeConnection.connect({ address: settings.TEMPORAL_ADDRESS, ...tls }),
+  ({ message }) => `TEMPORAL_ADDRESS: the Temporal server is not reached (${message.split('\n', 1)[0]}).`,
+);
 const connection = await Connection.connect({
   address: settings.TEMPORAL_ADDRESS,
   ...tls,
@@ -260,7 +264,16 @@ function settingsOrEnd(): Settings {
     return readSettings(process.env, 'worker');
   } catch (fault) {
     if (!(fault instanceof SettingsError)) throw fault;
-    process.stderr.write(`${fault.message}\n`);
-    process.exit(1);
+    return end(fault.message);
   }
+}
+
+/** Waits for a part of the start. Why it fails is for the operator: a sentence, without a stack. */
+function orEnd<T>(work: Promise<T>, sentenceOf: (fault: Error) => string): Promise<T> {
+  return work.catch((fault: Error) => end(sentenceOf(fault)));
+}
+
+function end(sentence: string): never {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
 }

@@ -6,7 +6,7 @@ import type { DestinationStream } from 'pino';
 import { withStudyScope } from '../db/client/transaction.js';
 import { followClock } from '../db/client/clock.js';
 import { openConnections, openDatabase } from '../db/client/knex.js';
-import { SchemaError, assertLatestRevision } from '../db/migrate.js';
+import { assertLatestRevision } from '../db/migrate.js';
 import { sweepKeys } from '../db/operations/idempotency.queries.js';
 import { sweepPoints } from '../db/operations/rate-limits.queries.js';
 import { sweepTrials } from '../db/studies/policy-trials.queries.js';
@@ -27,7 +27,7 @@ import { routesOf } from './routes.js';
 import { listen } from './server.js';
 import type { Dependencies } from './dependencies.js';
 import { Temporal } from './temporal.js';
-import { faultCode } from '../db/client/connection/driver-faults.js';
+import { databaseSentence } from '../db/client/connection/driver-faults.js';
 
 const SWEEP_MS = 3_600_000;
 /** A request without a connection after this time is refused with a retry hint: a growing queue helps nobody. */
@@ -126,7 +126,7 @@ async function usable(draining: AbortSignal): Promise<Settings> {
       .then(assertDependencies)
       .then(
         () => [],
-        (other: unknown) => (other instanceof SettingsError ? other.faults : [sentence(other as Error)]),
+        (other: unknown) => (other instanceof SettingsError ? other.faults : [databaseSentence(other as Error)]),
       );
     throw new SettingsError([...fault.faults, ...further]);
   }
@@ -202,18 +202,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((fault: unknown) => {
-  // A problem that an operator can fix is one sentence; anything else has its stack.
-  const known = fault instanceof SettingsError || fault instanceof SchemaError;
-  const message = fault instanceof Error ? (known || !fault.stack ? fault.message : sentence(fault)) : String(fault);
+  const message = fault instanceof Error ? databaseSentence(fault) : String(fault);
   process.stderr.write(`${message}\n`);
   process.exit(1);
 });
-
-function sentence(fault: Error): string {
-  const code = faultCode(fault);
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'ETIMEDOUT')
-    return `The database named by DATABASE_URL is not reached (${code}).`;
-  if (code === '28P01' || code === '28000')
-    return 'The database refuses the login: check DATABASE_URL and DATABASE_APP_PASSWORD.';
-  return fault.message;
-}

@@ -89,8 +89,8 @@ const configRoutes = (prefix: '/api/datacapture' | '/api/redcap') => {
         'are merged: null takes an entry out. ' +
         "They are compared with the capture system's dictionary; what it does not know, and what no push or " +
         'reading can satisfy, is named in `warnings`; `?strict=true` refuses it. A `project_id` other than the ' +
-        'connected project’s is the warning PROJECT_ID_DIFFERS. An event that was renamed there keeps its ' +
-        'entry, its visits and its windows. `<enrollment_instrument>_timestamp` in `participant_field_mapping` ' +
+        'connected project’s is the warning PROJECT_ID_DIFFERS. A renamed event keeps its ' +
+        'entry, visits and windows. `<enrollment_instrument>_timestamp` in `participant_field_mapping` ' +
         'reads the time at which the form was completed as a survey. Token and secret are stored encrypted and ' +
         'never returned.',
       access: configurer,

@@ -62,7 +62,11 @@ export const NewEventDefinition = input('EventDefinitionCreate', {
   datacapture_event: Type.Optional(nullable(EventName)),
   sort_order: Type.Optional(Type.Integer({ minimum: -1_000_000, maximum: 1_000_000 })),
 });
-export const EventDefinitionChange = named('EventDefinitionPatch', partial(NewEventDefinition));
+const RepeatingChange = named('RepeatingPatch', partial(Repeating));
+export const EventDefinitionChange = input('EventDefinitionPatch', {
+  ...partial(NewEventDefinition).properties,
+  repeating: Type.Optional(nullable(RepeatingChange)),
+});
 
 const Weekday = Type.Integer({ minimum: 1, maximum: 7 });
 const NamedHoliday = input('HolidayCreate', { date: IsoDate, name: Type.Optional(nullable(nameText(200))) });

@@ -6,8 +6,12 @@ import {
   insertEventDefinition,
   updateEventDefinition,
 } from '../../db/scheduling/event-definitions.queries.js';
-import type { EventDefinitionFields, EventDefinitionRecord } from '../../db/scheduling/event-definitions.queries.js';
-import { problem } from '../http/errors.js';
+import type {
+  EventDefinitionFields,
+  EventDefinitionRecord,
+  Repeating,
+} from '../../db/scheduling/event-definitions.queries.js';
+import { invalid, problem } from '../http/errors.js';
 import { mapConstraintErrors } from '../http/to-problem.js';
 import { auditActor, beforeAndAfter, changedFields } from '../http/audit-actor.js';
 import type { RequestScope } from '../http/state.js';
@@ -37,11 +41,14 @@ export async function createEventDefinition(
   return made;
 }
 
-/** @throws 404, 409 EVENT_OID_TAKEN or STALE, 400 UNKNOWN_BATTERY */
+/** A change of an event: of `repeating` only what is given changes. */
+type EventDefinitionChange = Omit<EventDefinitionFields, 'repeating'> & { repeating?: Partial<Repeating> | null };
+
+/** @throws 404, 409 EVENT_OID_TAKEN or STALE, 400 UNKNOWN_BATTERY, 422 half of a new `repeating` */
 export async function changeEventDefinition(
   change: RequestScope,
   id: string,
-  given: EventDefinitionFields,
+  { repeating, ...given }: EventDefinitionChange,
   assertIfMatch: (record: Record<string, unknown>) => void,
   changeId?: string,
 ): Promise<WithEarlierOverrides<EventDefinitionRecord>> {
@@ -49,7 +56,8 @@ export async function changeEventDefinition(
   const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   await requireBattery(tx, given.battery_id, before.study_id);
-  const input = await withPresentEvent(tx, before.study_id, given);
+  const whole = { ...given, ...(repeating !== undefined && { repeating: merged(before.repeating, repeating) }) };
+  const input = await withPresentEvent(tx, before.study_id, whole);
   const fields = changedFields({ ...before }, input);
   if (fields.length === 0) return before;
   await mapConstraintErrors(unique, () => updateEventDefinition(tx, id, input));
@@ -57,6 +65,15 @@ export async function changeEventDefinition(
   const more = { fields, ...beforeAndAfter({ ...before }, input, fields, fields) };
   await noteChange(change, before, 'event_definition_changed', { changeId, more, kind });
   return withEarlierOverrides(tx, before.study_id, await getEventDefinitionOrThrow(tx, id));
+}
+
+/** @throws 422 REQUIRED for what neither the change nor the event has */
+function merged(before: Repeating | null, change: Partial<Repeating> | null): Repeating | null {
+  if (change === null) return null;
+  const { count, every_days } = { ...before, ...change };
+  if (count === undefined) throw invalid('repeating.count', 'REQUIRED', 'is required');
+  if (every_days === undefined) throw invalid('repeating.every_days', 'REQUIRED', 'is required');
+  return { count, every_days };
 }
 
 /** Deletes an event from the protocol. @throws 404, 409 EVENT_IN_USE once an instance of it was completed, STALE */

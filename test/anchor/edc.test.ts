@@ -473,6 +473,27 @@ describe('edc scheduling: events, instances, holidays', function () {
       expect([deletion.status, deletion.body.code]).to.deep.equal([409, 'EVENT_IN_USE']);
     });
 
+    it('of how often an event repeats only what is given changes; one that did not repeat needs all of it', async () => {
+      const study = await EdcStudy.make(stage);
+      const diary = await study.event('DIARY', 7, { repeating: { count: 3, every_days: 7 } });
+      const once = await study.event('ONCE', 3);
+      const change = (event: Loose, repeating: object | null) =>
+        stage.admin.patch(`/api/event-definitions/${event.id}`, { repeating });
+      const fewer = await change(diary, { count: 2 });
+      expect([fewer.status, fewer.body.repeating], fewer.text).to.deep.equal([200, { count: 2, every_days: 7 }]);
+      const half = await change(once, { count: 2 });
+      expect([half.status, half.body.errors?.[0]?.path, half.body.errors?.[0]?.code], half.text).to.deep.equal([
+        422,
+        'repeating.every_days',
+        'REQUIRED',
+      ]);
+      expect((await change(once, { count: 2, every_days: 5 })).body.repeating).to.deep.equal({
+        count: 2,
+        every_days: 5,
+      });
+      expect((await change(once, null)).body.repeating).to.equal(null);
+    });
+
     it('a deleted event’s instances give way and keep their name in the older version', async () => {
       const study = await EdcStudy.make(stage);
       const gone = await study.event('GONE', 3);

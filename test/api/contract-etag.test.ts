@@ -1,9 +1,10 @@
 import { expect } from 'chai';
+import { generateSync } from 'otplib';
 import { Stage } from '../anchor/stage.js';
 import { makeWorld } from '../contract/world.js';
 import type { World } from '../contract/world.js';
 import { document as contract } from '../support/contract.js';
-import { Http, unique } from '../support/http.js';
+import { Http, newStudy, unique, user } from '../support/http.js';
 import { until } from '../support/until.js';
 
 interface Operation {
@@ -165,5 +166,40 @@ describe('ETags in the contract', function tags() {
       expect(answer.status, path).to.equal(200);
       expect(answer.body.site_code, path).to.equal(site_code);
     }
+  });
+
+  it('are other ones when a user has a second factor, or one study less', async () => {
+    const study = await newStudy(stage.admin);
+    const one = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
+    const read = (tag = '') => one.get('/api/auth/me', { headers: { 'If-None-Match': tag } });
+    const tag = (await read()).headers.get('etag')!;
+    expect((await read(tag)).status).to.equal(304);
+    const { secret } = await one.expect<{ secret: string }>(200, 'POST', '/api/auth/mfa/setup');
+    const code = generateSync({ secret, epoch: Math.floor(Date.now() / 1000) });
+    await one.expect(200, 'POST', '/api/auth/mfa/verify', { code });
+    const secured = await read(tag);
+    expect([secured.status, secured.body?.mfa_enabled], secured.text).to.deep.equal([200, true]);
+    await stage.admin.expect(204, 'DELETE', `/api/studies/${study.id}`);
+    const left = await read(secured.headers.get('etag')!);
+    expect([left.status, left.body?.study_ids], left.text).to.deep.equal([200, []]);
+  });
+
+  it('of a module are its battery’s: by the one that was answered the next change is made, and no other', async () => {
+    const { id } = await stage.admin.expect(201, 'POST', '/api/batteries', {
+      study_id: (await newStudy(stage.admin)).id,
+      code: unique('B'),
+      name: 'A battery',
+    });
+    const made = await stage.admin.post(`/api/batteries/${id}/modules`, { task: 'stroop', name: 'First' });
+    const path = `/api/batteries/${id}/modules/${made.body.id}`;
+    const change = (name: string, tag: string | null) =>
+      stage.admin.patch(path, { name }, { headers: { 'If-Match': tag ?? 'none' } });
+    const changed = await change('Second', made.headers.get('etag'));
+    expect([changed.status, changed.body.name], changed.text).to.deep.equal([200, 'Second']);
+    const stale = await change('Third', made.headers.get('etag'));
+    expect([stale.status, stale.body.code], stale.text).to.deep.equal([409, 'STALE']);
+    const tag = (await stage.admin.get(`/api/batteries/${id}`)).headers.get('etag');
+    expect(changed.headers.get('etag')).to.equal(tag);
+    expect((await change('Third', tag)).status).to.equal(200);
   });
 });

@@ -8,7 +8,7 @@ import { StartError } from '../../scripts/runtime/start-error.js';
 import { readSettings } from '../../settings.js';
 import { freePort } from '../support/api-process.js';
 import { PRODUCTION } from '../support/production.js';
-import { failedStart, temporaryDataDir } from '../support/service.js';
+import { failedStart, service, temporaryDataDir } from '../support/service.js';
 
 /** A start that cannot go on says so in a sentence, without a stack, and exits with 1. */
 const refused = async (overrides: Record<string, string>): Promise<string> => {
@@ -37,6 +37,28 @@ describe('a start that cannot go on', function () {
       expect(output).to.contain('LOG_LEVEL must be one of').and.not.to.contain(word);
       if (program.endsWith('main.js')) expect(output).not.to.match(/^\s+at /m);
     });
+
+  it('of the worker by itself says in a sentence which server it does not reach', async () => {
+    const port = await freePort();
+    const database = `postgres://someone:hidden-word@127.0.0.1:${port}/research`;
+    const starts: [Record<string, string>, string][] = [
+      [{}, 'DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)'],
+      [
+        { DATABASE_URL: database, TEMPORAL_ADDRESS: `127.0.0.1:${port}` },
+        'The database named by DATABASE_URL is not reached (ECONNREFUSED).',
+      ],
+      [
+        { DATABASE_URL: (await service()).database_url, TEMPORAL_ADDRESS: `127.0.0.1:${port}` },
+        'TEMPORAL_ADDRESS: the Temporal server is not reached (',
+      ],
+    ];
+    for (const [settings, sentence] of starts) {
+      const { code, output } = await failedStart(settings, [process.execPath, 'dist/activities/main.js']);
+      expect(code, output).to.equal(1);
+      expect(output.trim().split('\n').at(-1)).to.contain(sentence);
+      expect(output).not.to.match(/^\s+at |hidden-word/m);
+    }
+  });
 
   it('is told of a run.json that a killed service left, by each tool that reads it', async () => {
     const folder = temporaryDataDir();

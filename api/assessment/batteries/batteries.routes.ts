@@ -2,7 +2,8 @@ import { TASKS, taskNames } from '../../../workflows/domain/assessment/tasks.js'
 import { compileStatement, listBatteries, writtenModules } from '../../../db/assessment/batteries.queries.js';
 import { inStudy, signedIn, staff, staffOrParticipant } from '../../http/access.js';
 import { longList } from '../../http/json/long-list.js';
-import { created, noContent, route, response } from '../../http/route.js';
+import { etagOf } from '../../http/conventions/etag.js';
+import { created, noContent, reply, route, response } from '../../http/route.js';
 import {
   Battery,
   BatteryChange,
@@ -30,6 +31,13 @@ import {
 } from './batteries.service.js';
 import { compile, compilePrefetched } from './batteries-compile.service.js';
 import { addModule, changeModule, removeModule, reorderModules } from './batteries-modules.service.js';
+import type { ModuleOfBattery as ModuleOfBatteryRow } from './batteries-modules.service.js';
+import type { Reply } from '../../http/route.js';
+import type { Tx } from '../../../db/client/database.js';
+
+/** A module has the tag of its battery, by which the next change of either is made: it has no version of its own. */
+const asPart = async (tx: Tx, module: ModuleOfBatteryRow, status = 200): Promise<Reply> =>
+  reply(status, module, { ETag: etagOf(await getBatteryOrThrow(tx, module.battery_id))! });
 
 const versions = 'A published version never changes: an edit makes draft version + 1 under the same id.';
 
@@ -216,7 +224,7 @@ export const batteryRoutes = [
     body: NewModule,
     responses: { 201: ModuleOfBattery },
     handle: async ({ tx, audit, actor, context, params, body }) =>
-      created(await addModule({ tx, audit, actor, context }, batteryNumber(params.battery_id), body)),
+      asPart(tx, await addModule({ tx, audit, actor, context }, batteryNumber(params.battery_id), body), 201),
   }),
   route({
     method: 'PUT',
@@ -243,13 +251,16 @@ export const batteryRoutes = [
     transaction: 'change',
     body: ModuleChange,
     responses: { 200: ModuleOfBattery },
-    handle: ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
-      changeModule(
-        { tx, audit, actor, context },
-        batteryNumber(params.battery_id),
-        params.module_id,
-        body,
-        assertIfMatch,
+    handle: async ({ tx, audit, actor, context, params, body, assertIfMatch }) =>
+      asPart(
+        tx,
+        await changeModule(
+          { tx, audit, actor, context },
+          batteryNumber(params.battery_id),
+          params.module_id,
+          body,
+          assertIfMatch,
+        ),
       ),
   }),
   route({

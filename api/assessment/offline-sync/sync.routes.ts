@@ -21,7 +21,7 @@ import { MAX_SYNC_ITEMS, checkConflicts, countResults, sync } from './sync.servi
 import { conflictAnswer, resolve } from './sync-conflicts.service.js';
 
 const items =
-  'Items are checked one by one, so that an invalid one refuses no other: `created`, ' +
+  'An invalid item refuses no other: `created`, ' +
   '`duplicate`, `conflict` (kept: see the study’s sync-conflicts) or `rejected` with code and message, always ' +
   'with 200. The same again changes nothing. A local id belongs to the participant and, where `deviceId` is ' +
   'given, to that device: two devices’ sessions of one id are two. A session that goes on may change zone, ' +
@@ -29,7 +29,7 @@ const items =
   'session is kept with its conflict, what came with a rejected one is rejected. One that comes without its ' +
   'session and may be of several is rejected with AMBIGUOUS_SESSION: send the session with it, its `deviceId`, ' +
   'or the server id as `sessionId`. For 30 days after a withdrawal the participant’s own token delivers what ' +
-  'was recorded before it; anything recorded later is rejected with PARTICIPANT_WITHDRAWN.';
+  'was recorded before it; what was later is rejected: PARTICIPANT_WITHDRAWN.';
 const deviceTime = (headers: Record<string, unknown>): string | undefined =>
   typeof headers['x-device-time'] === 'string' ? headers['x-device-time'] : undefined;
 

@@ -1,8 +1,20 @@
 import { hash } from 'node:crypto';
 import type { TSchema } from 'typebox';
 
-/** What a record shows of others, and of the day: it changes without the record's own row. */
-const SHOWN = ['status', 'participant_code', 'site_code', 'adherence', 'days_off_target'] as const;
+/**
+ * What a record shows of others, and of the day: it changes without the record's own row. Of a user these are the
+ * second factor, and studies and sites, which may be deleted.
+ */
+const SHOWN = [
+  'status',
+  'participant_code',
+  'site_code',
+  'adherence',
+  'days_off_target',
+  'mfa_enabled',
+  'study_ids',
+  'site_ids',
+] as const;
 
 /**
  * The strong tag of a record: its id, its version, and what it shows of others. Undefined if it is not a single record

@@ -36,7 +36,8 @@ function refuseTurnedRanges(query: Readonly<Record<string, unknown>>): void {
     const to = query[last];
     if (last === name || typeof from !== 'string' || typeof to !== 'string' || !from || !to) continue;
     const bothDays = from.length === to.length && from.length === 10;
-    if (bothDays ? from <= to : Date.parse(rangeStart(from)) <= Date.parse(rangeEndExclusive(to))) continue;
+    // A leap second is an instant to the database alone.
+    if (bothDays ? from <= to : !(Date.parse(rangeStart(from)) > Date.parse(rangeEndExclusive(to)))) continue;
     const message = `${name} lies after ${last}`;
     throw problem('RULE_VIOLATED', {
       detail: `${message}.`,

@@ -21,3 +21,13 @@ export function violatedConstraint(fault: unknown): string | undefined {
 /** Errors without a code by which pool and driver report an unavailable database. */
 export const CONNECTION_ERROR =
   /^timeout expired$|timeout acquiring a connection|connection terminated|connection timeout|timeout exceeded when trying to connect|unable to acquire a connection|not queryable/i;
+
+/** Why a program cannot begin with its database, in a sentence for the operator. */
+export function databaseSentence(fault: Error): string {
+  const code = faultCode(fault);
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'ETIMEDOUT')
+    return `The database named by DATABASE_URL is not reached (${code}).`;
+  if (code === '28P01' || code === '28000')
+    return 'The database refuses the login: check DATABASE_URL and DATABASE_APP_PASSWORD.';
+  return fault.message;
+}
