@@ -90,6 +90,7 @@ import * as partialPushes from './0115-partial-pushes.js';
 import * as activeDeviceSessions from './0116-active-device-sessions.js';
 import * as erasedVisitNames from './0122-erased-visit-names.js';
 import * as formerErasures from './0123-former-erasures.js';
+import * as reminderHours from './0123b-reminder-hours.js';
 
 export interface SqlMigration {
   name: string;
@@ -190,5 +191,6 @@ export const migrations: readonly SqlMigration[] = [
   activeDeviceSessions,
   erasedVisitNames,
   formerErasures,
+  reminderHours,
 ];
 export const latestRevision = migrations.at(-1)!.name;
