@@ -2483,6 +2483,9 @@ begin
     update notifications set status = 'cancelled', reason = 'withdrawn' where participant_id = new.id and visit_key is not null and status = 'pending';
   else
     perform plan_reminders(array(select row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from scheduled_visits v where v.participant_id = new.id and v.status in ('scheduled', 'open') and window_close >= current_date - 2));
+    perform plan_reminders(array(select distinct row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from notifications n join scheduled_visits v on v.id = n.visit_id
+    join participants p on p.id = n.participant_id
+    where n.participant_id = new.id and n.kind = 'visit_missed' and n.status = 'pending' and n.visit_key is not null and v.status = 'missed'));
   end if;
   return null;
 end $function$;
@@ -2527,7 +2530,9 @@ begin
   order by w.visit_key, w.kind, w.channel, w.days_before
   on conflict (visit_key, kind, channel, days_before) where visit_key is not null do update
     set visit_id = excluded.visit_id, target_date = excluded.target_date, due_at = excluded.due_at, status = excluded.status, reason = excluded.reason,
-        attempt_at = case when n.status = 'pending' and n.due_at = excluded.due_at then n.attempt_at else excluded.attempt_at end
+        attempt_at = case when n.status = 'pending' and n.due_at = excluded.due_at then n.attempt_at else excluded.attempt_at end,
+        attempts = case when n.due_at = excluded.due_at then n.attempts else 0 end,
+        last_error = case when n.due_at = excluded.due_at then n.last_error end
     where n.status <> 'sent' and n.reason is distinct from 'cancelled_by_staff'
       and not (n.status = 'failed' and n.due_at = excluded.due_at)
       and (n.status, n.due_at, n.reason, n.target_date) is distinct from (excluded.status, excluded.due_at, excluded.reason, excluded.target_date)
@@ -2824,6 +2829,9 @@ begin
   perform plan_reminders(array(
     select row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from scheduled_visits v join participants p on p.id = v.participant_id
     where p.site_id = new.id and p.status = 'enrolled' and v.status in ('scheduled', 'open') and v.window_close >= current_date - 2));
+  perform plan_reminders(array(select distinct row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from notifications n join scheduled_visits v on v.id = n.visit_id
+    join participants p on p.id = n.participant_id
+    where n.study_id = new.study_id and p.site_id = new.id and n.kind = 'visit_missed' and n.status = 'pending' and n.visit_key is not null and v.status = 'missed'));
   return null;
 end $function$;
 
@@ -2841,6 +2849,9 @@ CREATE OR REPLACE FUNCTION public.study_reminders()
 AS $function$
 begin
   perform plan_reminders(array(select row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from scheduled_visits v where v.study_id = new.id and v.status in ('scheduled', 'open') and window_close >= current_date - 2));
+  perform plan_reminders(array(select distinct row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan from notifications n join scheduled_visits v on v.id = n.visit_id
+    join participants p on p.id = n.participant_id
+    where n.study_id = new.id and n.kind = 'visit_missed' and n.status = 'pending' and n.visit_key is not null and v.status = 'missed'));
   update notifications n set status = 'cancelled', reason = 'rule_removed'
   where n.study_id = new.id and n.visit_key is not null and n.status = 'pending' and n.fallback_of is null
     and not exists (select from reminder_rules(new.config) r where r.channel = n.channel and (n.kind <> 'visit_reminder' or r.days_before = n.days_before));

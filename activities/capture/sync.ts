@@ -13,6 +13,7 @@ import type { SyncRow } from '../../db/capture/datacapture-syncs.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { policyItems } from '../../workflows/domain/capture/participant.js';
+import { recordKey } from '../../workflows/domain/capture/record.js';
 import type { DatacapturePollStart, DatacaptureSyncStart } from '../../workflows/contract.js';
 import { withRetryLimits } from './retry-limits.js';
 import type { CaptureClient } from './client/client.js';
@@ -118,7 +119,7 @@ async function listRecords(
   if (sync.changed_since !== null) await turn();
   const read =
     sync.changed_since === null ? all : await changedIds(deps, { study_id, client, plan, all }, sync.changed_since);
-  const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: new Set(all) });
+  const vanished = await vanishedOf(deps, { study_id, config, client, plan, present: keysOf(all) });
   await withStudyScope(deps.database, study_id, async ({ tx }) => {
     const current = await syncs.findSync(tx, sync_id, 'for no key update');
     if (current && !current.listed) {
@@ -158,24 +159,28 @@ interface Presence {
   config: DatacaptureConfigRow;
   client: CaptureClient;
   plan: ExportPlan;
+  /** The keys of the listed records. */
   present: ReadonlySet<string>;
 }
 
+const keysOf = (records: readonly string[]): Set<string> => new Set(records.map(recordKey));
+
 /**
  * Participants whose record vanished. A record missing in the list is looked up by name, since it may have no row in
- * the enrollment event.
+ * the enrollment event. One that is there in other case has not vanished: its reading gives the participant the present
+ * spelling.
  */
 async function vanishedOf(
   deps: CaptureDeps,
   { study_id, config, client, plan, present }: Presence,
 ): Promise<{ record: string; participant_id: string }[]> {
   const known = await readInScope(deps.database, study_id, (tx) => syncs.readRecords(tx, study_id));
-  const absent = known.filter(({ record }) => !present.has(record));
+  const absent = known.filter(({ record }) => !present.has(recordKey(record)));
   const gone: typeof absent = [];
   for (const asked of chunk(absent, LOOK)) {
     await acquireRateSlot(deps.database, config.api_url);
-    const there = new Set(await listIds(client, plan, { records: asked.map(({ record }) => record), anyEvent: true }));
-    gone.push(...asked.filter(({ record }) => !there.has(record)));
+    const there = keysOf(await listIds(client, plan, { records: asked.map(({ record }) => record), anyEvent: true }));
+    gone.push(...asked.filter(({ record }) => !there.has(recordKey(record))));
   }
   return gone;
 }

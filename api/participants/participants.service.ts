@@ -188,6 +188,8 @@ export async function withdraw(
   id: string,
   input: { reason: string; withdrawn_at?: string },
 ): Promise<ParticipantRecord> {
+  // A running decision has read that the participant takes part: it comes before the withdrawal as a whole.
+  await lockAnchors(tx, [id]);
   const before = await locked(tx, id);
   if (before.status === 'withdrawn')
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn already.' });

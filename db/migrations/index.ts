@@ -89,6 +89,8 @@ import * as addressCorrected from './0114-address-corrected.js';
 import * as partialPushes from './0115-partial-pushes.js';
 import * as activeDeviceSessions from './0116-active-device-sessions.js';
 import * as erasedVisitNames from './0122-erased-visit-names.js';
+import * as formerErasures from './0123-former-erasures.js';
+import * as reminderHours from './0123b-reminder-hours.js';
 
 export interface SqlMigration {
   name: string;
@@ -188,5 +190,7 @@ export const migrations: readonly SqlMigration[] = [
   partialPushes,
   activeDeviceSessions,
   erasedVisitNames,
+  formerErasures,
+  reminderHours,
 ];
 export const latestRevision = migrations.at(-1)!.name;

@@ -93,6 +93,28 @@ describe('a project of several arms', function () {
     }
   }
 
+  it('of which one has visits and nobody enrolls there is named when the mapping is saved', async () => {
+    const study = await connected();
+    const warningsOf = async (change: Record<string, unknown>) => {
+      const saved = await study.configure(change);
+      expect(saved.status).to.equal(200);
+      return ((saved.body['warnings'] ?? []) as { code: string; path: string; message: string }[]).filter(
+        ({ code }) => code === 'ARM_NOT_ENROLLED',
+      );
+    };
+    const [warning, ...others] = await warningsOf({ enrollment_event: 'baseline_arm_1' });
+    expect(others).to.deep.equal([]);
+    expect(warning).to.include({ path: 'enrollment_event' });
+    expect(warning!.message).to.include('arm 2').and.to.include('baseline_arm_2').and.to.include('later_arm_2');
+    const refused = await study.configure({ enrollment_event: 'later_arm_2' }, '?strict=true');
+    expect([refused.status, refused.body['code']]).to.deep.equal([400, 'UNKNOWN_NAMES']);
+    for (const enrollment_event of ['baseline_arm_1,baseline_arm_2', null])
+      expect(await warningsOf({ enrollment_event }), String(enrollment_event)).to.deep.equal([]);
+    const first = { baseline_arm_1: EVENTS.baseline_arm_1, later_arm_1: EVENTS.later_arm_1 };
+    const ofOne = { enrollment_event: 'baseline_arm_1', event_battery_mapping: study.mapped(first) };
+    expect(await warningsOf(ofOne), 'the second arm has no visits').to.deep.equal([]);
+  });
+
   it('an arm that the project gets later is none of those who are enrolled already', async () => {
     const study = await stage.study({
       project: { arms: PROJECT.arms.slice(0, 1), events: PROJECT.events.slice(0, 2) },

@@ -49,4 +49,42 @@ describe('the arm by a ticked box', function () {
     const wanted = TICKED.flatMap(([, code]) => [`${code} sync: ${code}`, `${code} trigger: ${code}`]);
     expect(arms.sort()).to.deep.equal(wanted.sort());
   });
+
+  it('of another form, which only the policy reads, is the code too, by trigger and by sync', async () => {
+    const study = await stage.study({
+      dictionary: `${DICTIONARY}\nscope,agreement,checkbox,Scope,"Data-A, Data | Data-B, Samples",`,
+      project: {
+        instruments: [
+          { name: 'enroll', label: 'Enrollment' },
+          { name: 'agreement', label: 'Agreement' },
+        ],
+        events: [],
+      },
+      config: { enrollment_event: null, participant_field_mapping: { enrollment_date: 'enrolled' } },
+      study: {
+        config: {
+          enrollment_date_policy: { prerequisites: { custom_rule: 'forms.enroll.scope == "Data-A"' } },
+        },
+      },
+    });
+    const project = Number(study.projectId);
+    for (const by of ['trigger', 'sync']) {
+      await stage.simulator.control.saveForm(project, {
+        record: by,
+        instrument: 'agreement',
+        values: { scope___data_a: '1' },
+        trigger: false,
+      });
+      await stage.simulator.control.saveForm(project, {
+        record: by,
+        instrument: 'enroll',
+        values: { enrolled: '2026-01-15' },
+        trigger: by === 'trigger',
+      });
+      if (by === 'trigger') await study.settled(1);
+    }
+    expect((await synced(study)).progress).to.include({ created: 1, unchanged: 1 });
+    for (const { id, external_id } of await study.participants())
+      expect(await study.anchor(id), external_id).to.include({ status: 'finalized', enrollment_date: '2026-01-15' });
+  });
 });

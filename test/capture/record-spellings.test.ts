@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import { imported } from '../data/stage.js';
-import { Stage } from './support.js';
+import { Stage, synced } from './support.js';
 
 /** A capture system ignores case in record names: two participants must not have one record. */
 describe('record names that differ only in case', function () {
@@ -41,6 +41,21 @@ describe('record names that differ only in case', function () {
       ['R7-Ü', 'r7-ü'].map((external_id) => http.post(path, { participant_code: unique('P'), external_id })),
     );
     expect(both.map(({ status }) => status).sort()).to.deep.equal([201, 409]);
+  });
+
+  it('a record that gets the other one there has not vanished: its participant follows', async () => {
+    const study = await stage.study();
+    await study.enroll('abc-é', { enrolled: '2026-01-15' });
+    await study.enroll('gone', { enrolled: '2026-01-15' });
+    await study.settled(2);
+    for (const record of ['abc-é', 'gone']) stage.simulator.control.deleteRecord(Number(study.projectId), record);
+    await study.enroll('ABC-É', { enrolled: '2026-01-16' }, { trigger: false });
+    const report = await synced(study);
+    expect(report.issues.items.map(({ record, issues }) => [record, ...issues.map(({ code }) => code)])).to.deep.equal([
+      ['gone', 'RECORD_VANISHED'],
+    ]);
+    expect(report.progress).to.include({ vanished: 1, updated: 1, created: 0, failed: 0 });
+    expect((await study.participants()).map(({ external_id }) => external_id).sort()).to.deep.equal(['ABC-É', 'gone']);
   });
 
   it('are two ids of a study without a capture system', async () => {

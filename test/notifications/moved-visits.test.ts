@@ -205,3 +205,71 @@ describe('Reminders of a visit that moves', function moving() {
       }
     }));
 });
+
+describe('What is yet to be sent', function () {
+  this.timeout(120_000);
+  let desk: Desk;
+  before(async () => {
+    desk = await Desk.open();
+  });
+  after(() => desk.close());
+
+  /** An hour west of `zone`, where it is the same day. */
+  const west = `Etc/GMT${((offset) => (offset > 0 ? `-${offset}` : `+${-offset}`))(11 - new Date().getUTCHours())}`;
+  const patch = (path: string, fields: object) => desk.stage.admin.expect(200, 'PATCH', path, fields);
+  const HOUR = 3_600_000;
+  for (const [what, change, hours] of [
+    ['the zone of the participant', (_: string, who: string) => patch(`/api/participants/${who}`, { timezone: west }), 1],
+    ['the zone of the site', (_: string, _who: string, site: string) => patch(`/api/sites/${site}`, { timezone: west }), 1],
+    ['the zone of the study', (study: string) => patch(`/api/studies/${study}`, { timezone: west }), 1],
+    [
+      'the hour of the study',
+      (study: string) => patch(`/api/studies/${study}`, { config: { notifications: { send_at: '21:00' } } }),
+      -2,
+    ],
+  ] as const) {
+    it(`of a missed visit follows ${what}`, async () => {
+      const study = await desk.study({ send_at: '23:00', channels: ['email', 'sms'] }, { timezone: zone });
+      const site = await desk.stage.admin.expect<{ id: string }>(201, 'POST', `/api/studies/${study.id}/sites`, {
+        site_code: 'S1',
+        name: 'A site',
+        ...(what.endsWith('site') && { timezone: zone }),
+      });
+      const who = await desk.person(study, {
+        site_code: 'S1',
+        phone: '+491700000000',
+        ...(what.endsWith('participant') && { timezone: zone }),
+      });
+      await desk.visit(who, dayIn(zone, -1));
+      const missed = async () =>
+        (await desk.of(who)).flatMap(({ kind, channel, status, due_at }) =>
+          kind === 'visit_missed' ? [[channel, status, Date.parse(due_at)] as const] : [],
+        );
+      const before = await missed();
+      expect(before.map(([channel, status]) => `${channel} ${status}`)).to.have.members([
+        'email pending',
+        'sms pending',
+      ]);
+      await change(study.id, who.id, site.id);
+      expect(await missed()).to.have.deep.members(
+        before.map(([channel, status, due]) => [channel, status, due + hours * HOUR]),
+      );
+    });
+  }
+
+  it('of a visit that moves has not been tried for its new time', async () => {
+    const who = await desk.person(await desk.study(undefined));
+    const visit = await desk.visit(who, '2031-05-20');
+    await desk.stage.sql(
+      `update notifications set attempts = 3, last_error = 'ECONNREFUSED' where participant_id = ? returning id`,
+      [who.id],
+    );
+    const move = (day: string) =>
+      patch(`/api/visits/${visit.id}`, { target_date: day, window_open: day, window_close: day });
+    await move('2031-05-20');
+    expect((await desk.of(who))[0]).to.include({ attempts: 3 });
+    await move('2031-06-20');
+    expect(await desk.of(who)).to.have.length(1);
+    expect((await desk.of(who))[0]).to.include({ status: 'pending', attempts: 0, last_error: null });
+  });
+});

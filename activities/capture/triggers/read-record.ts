@@ -1,7 +1,9 @@
 import { enrollmentOf, hasForm, ownFields, tellsByStatus } from '../../../workflows/domain/capture/enrollment.js';
-import { unclearBoxes } from '../../../workflows/domain/capture/participant.js';
+import { namedItems, unclearBoxes } from '../../../workflows/domain/capture/participant.js';
 import type { BoxCodes } from '../../../workflows/domain/capture/participant.js';
+import { currentPolicyRow } from '../../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
+import { readInScope } from '../../../db/client/transaction.js';
 import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
 import { absentFields, unreadFields, withheldFields } from '../../../workflows/domain/capture/reading.js';
 import type { UnreadField } from '../../../workflows/domain/capture/reading.js';
@@ -80,22 +82,38 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
     enrollment,
     asked: asked.length === 0 ? null : asked.join(','),
     missing,
-    boxes: await boxesOf(client, config, enrollment),
+    boxes: await boxesOf(deps, client, config, enrollment),
     unread: await unreadOf(client, event.instrument, rows, absentFields(rows, config.participant_field_mapping)),
   };
 }
 
-/** The dictionary is kept for ten minutes: not each trigger asks for it. */
+/**
+ * Of the fields that a sync reads, too: those of the enrollment form, and those that the mapping or the policy names.
+ * The dictionary is kept for ten minutes: not each trigger asks for it.
+ */
 async function boxesOf(
+  { database }: CaptureDeps,
   client: CaptureClient,
-  { api_url, api_token_encrypted, enrollment_instrument, participant_field_mapping }: DatacaptureConfigRow,
+  {
+    study_id,
+    api_url,
+    api_token_encrypted,
+    enrollment_instrument: instrument,
+    participant_field_mapping,
+  }: DatacaptureConfigRow,
   enrollment: Enrollment | null,
 ): Promise<BoxCodes> {
   const unclear = enrollment ? unclearBoxes(enrollment.values) : [];
   if (unclear.length === 0) return {};
-  const mapped = Object.values(participant_field_mapping);
-  const fields = unclear.filter((field) => mapped.includes(field)).sort();
-  const need = { forms: [enrollment_instrument ?? ''], fields };
+  const used = new Set(Object.values(participant_field_mapping));
+  if (unclear.some((field) => !used.has(field)))
+    for (const item of namedItems(
+      await readInScope(database, study_id, (tx) => currentPolicyRow(tx, study_id)),
+      instrument ?? '',
+    ))
+      used.add(item);
+  const fields = unclear.filter((field) => used.has(field)).sort();
+  const need = { forms: [instrument ?? ''], fields };
   const connection = `boxes\0${api_url}\0${api_token_encrypted}`;
   const dictionary = await dictionaryOf(client, connection, need, () => Promise.resolve());
   // The name of the column would be taken for the code.

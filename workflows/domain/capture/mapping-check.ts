@@ -1,3 +1,4 @@
+import { armOf } from './arms.js';
 import { enrollmentEvents } from './enrollment.js';
 import { isDateField, participantFields } from './participant.js';
 import { checkResults, LAST_STAY } from './results-check.js';
@@ -42,6 +43,13 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
       'enrollment_event',
       `The instrument "${mapping.enrollment_instrument}" is not designated for the event "${name}": nobody is ` +
         `enrolled there.`,
+    );
+  for (const { arm, visits } of armsNotEnrolled(mapping, dictionary))
+    warn(
+      'ARM_NOT_ENROLLED',
+      'enrollment_event',
+      `No event of arm ${arm} is an enrollment_event, though it has visits ("${visits.join('", "')}"): nobody is ` +
+        `enrolled in this arm.`,
     );
   for (const [name, target] of Object.entries(mapping.participant_field_mapping ?? {})) {
     const path = `participant_field_mapping.${name}`;
@@ -97,6 +105,23 @@ function eventsWithoutForm(
   return enrollmentEvents(named ?? null).filter(
     (event) => events.includes(event) && !designated.some((place) => place.event === event && place.form === form),
   );
+}
+
+/** The arms that have visits, in the mapping or the study's plan, and no known event of `enrollment_event`. */
+function armsNotEnrolled(
+  { enrollment_event: named, event_battery_mapping: mapped = {} }: MappingFields,
+  { events, longitudinal, visits = [] }: Dictionary,
+): { arm: number; visits: string[] }[] {
+  // Without one that is known every event enrolls, or nothing can be said.
+  const enrolled = enrollmentEvents(named ?? null).filter((event) => events.includes(event));
+  if (!longitudinal || enrolled.length === 0) return [];
+  const arms = new Set(enrolled.map((event) => armOf({}, event)));
+  const others = new Map<number, string[]>();
+  for (const event of new Set([...Object.keys(mapped), ...visits.map((visit) => visit.event)])) {
+    const arm = event !== null && events.includes(event) ? armOf({}, event) : undefined;
+    if (arm !== undefined && !arms.has(arm)) others.set(arm, [...(others.get(arm) ?? []), event!]);
+  }
+  return [...others].map(([arm, visitsThere]) => ({ arm, visits: visitsThere }));
 }
 
 /** Why an enrollment does not hold the field: its form is not in the event, or repeats there. */

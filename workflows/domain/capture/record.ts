@@ -6,8 +6,11 @@ export type RecordValues = Record<string, string>;
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
-/** Whether two names mean the same record: a capture system ignores case. */
-export const sameRecord = (a: string, b: string): boolean => a !== '' && a.toLowerCase() === b.toLowerCase();
+/** What the names of a record in all cases have in common: a capture system ignores case. */
+export const recordKey = (record: string): string => record.normalize('NFC').toLowerCase();
+
+/** Whether two names mean the same record. */
+export const sameRecord = (a: string, b: string): boolean => a !== '' && recordKey(a) === recordKey(b);
 
 /**
  * The rows of the record. The primary key is the first field of the dictionary, whatever its name, and usually the

@@ -247,6 +247,10 @@ const german: [string, string][] = [
     'Das Formular „{}“ gehört nicht zum Ereignis „{}“: Dort wird niemand eingeschlossen.',
   ],
   [
+    'No event of arm {} is an enrollment_event, though it has visits ("{}"): nobody is enrolled in this arm.',
+    'Kein Ereignis von Arm {} ist ein enrollment_event, obwohl er Visiten hat („{}“): In diesen Arm wird niemand eingeschlossen.',
+  ],
+  [
     'The field "{}" already takes {}: of two results one is lost.',
     'Das Feld „{}“ nimmt schon {}: Von zwei Ergebnissen geht eines verloren.',
   ],
