@@ -94,7 +94,7 @@ export function openMessaging({
     sendAccountNotice: sendAccountNotice({
       database,
       mail: channels.email,
-      login: pages?.login ?? publicUrl,
+      login: pages?.login,
       retryDays,
     }),
     prepare: async (client, taskQueue, keep = false) => {

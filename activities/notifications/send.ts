@@ -181,7 +181,7 @@ function linkMessage(
     return { subject, text: `${body}\n` };
   }
   const { subject, body } = composeMessage(withSignature(words, values), values);
-  const button = { url: link.link, says: openWord(words.language) };
+  const button = { url: link.link, says: openWord(words.language, study.default_language) };
   return {
     subject,
     text: `${body}\n`,

@@ -76,8 +76,11 @@ function span(minutes: number, language: 'en' | 'de', [days, hours, short]: Word
   return `${minutes.toLocaleString(language, { maximumFractionDigits: 2 })} ${short}`;
 }
 
-/** German if the page was German by which the link was asked for, or all of the user's studies are; else English. */
-async function languageOf(database: Database, userId: string, asked: string | undefined): Promise<'en' | 'de'> {
+/**
+ * The language of a mail to a user about the account: German if the page was German by which it was asked for, or all
+ * of the user's studies are; else English.
+ */
+export async function languageOf(database: Database, userId: string, asked?: string): Promise<'en' | 'de'> {
   const known =
     asked === undefined ? await readInScope(database, '*', (tx) => languagesOfStudies(tx, userId)) : [asked];
   return known.length > 0 && known.every((one) => primaryLanguage(one ?? '') === 'de') ? 'de' : 'en';

@@ -39,6 +39,7 @@ const file = (
 export const portalPages = [
   file('/portal', 'The participant’s page', () => renderPage(h(PortalPage, {})), 'text/html; charset=utf-8'),
   file('/portal/page.js', 'Its script', 'page.js', 'text/javascript; charset=utf-8'),
+  file('/portal/elements.js', 'Its elements', 'elements.js', 'text/javascript; charset=utf-8'),
   file('/portal/words.js', 'Its words', 'words.js', 'text/javascript; charset=utf-8'),
   file('/portal/icon.svg', 'Its icon', 'icon.svg', 'image/svg+xml'),
   // Browsers request it automatically, for pages that name no icon.

@@ -103,6 +103,7 @@ export const PortalPage = () => (
         ))}
       </noscript>
       <EntrySection />
+      <button id="retry" type="button" data-say="retry" hidden></button>
       <section id="inside" hidden>
         <label id="whom" hidden>
           <Says word="whom" /> <select id="person"></select>

@@ -47,6 +47,7 @@ export async function insertNotice(
 export interface AccountNotice {
   kind: NoticeKind;
   details: NoticeDetails;
+  user_id: string;
   email: string;
   created_at: string;
   /** Accurate to the minute. */
@@ -60,7 +61,7 @@ export async function noticeToSend(tx: Tx, id: string): Promise<AccountNotice | 
     .joinRelated('user', { alias: 'u' })
     .where({ 'n.id': id, 'u.status': 'active' })
     .whereNull('n.sent_at')
-    .select('n.kind', 'n.details', 'n.created_at', 'u.email')
+    .select('n.kind', 'n.details', 'n.created_at', 'n.user_id', 'u.email')
     .select(raw(`to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') as at`))
     .first()
     .castTo<AccountNotice | undefined>();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import type { Browser, Page } from 'puppeteer-core';
+import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
 import { Http, unique } from '../support/http.js';
 import { PushBrowser } from '../support/push-sink.js';
 import { until } from '../support/until.js';
@@ -135,6 +135,76 @@ describe('the participant’s page, in a browser', function () {
     await reads(page, 'Taking part in this study has ended.');
     expect(await words(page)).not.to.match(/Nächster Termin|Next visit|not reached/);
     await page.close();
+  });
+
+  it('shows what is so now to who comes back to it, and nothing where another tab has logged out', async () => {
+    const { id } = await participant('en');
+    const visit = await site.visit({ participant_id: id, name: 'Week 4' });
+    const { page, faults } = await open(`/portal?token=${await sendLink(site.http, id)}`);
+    const comeBack = () => page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await page.click('#enter');
+    await reads(page, 'Open now');
+    await site.http.expect(200, 'POST', `/api/visits/${visit.id}/complete`, {});
+    await comeBack();
+    await reads(page, 'Done on');
+    expect(await words(page, '#next')).not.to.include('Week 4');
+    const tab = await page.browserContext().newPage();
+    await tab.goto(`${run.api}/portal`);
+    await reads(tab, 'Done on');
+    await tab.click('#leave');
+    await reads(tab, 'You are logged out.');
+    await comeBack();
+    await reads(page, 'This page opens by a personal link.');
+    expect(await words(page)).not.to.include('Week 4');
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('that could not be shown for want of a connection can be tried again', async () => {
+    const { id } = await participant('en');
+    await site.visit({ participant_id: id, name: 'Week 4' });
+    const { page } = await open(`/portal?token=${await sendLink(site.http, id)}`);
+    await page.click('#enter');
+    await reads(page, 'Week 4');
+    await page.setRequestInterception(true);
+    const away = (request: HTTPRequest) =>
+      void (request.url().includes('/api/') ? request.abort() : request.continue());
+    page.on('request', away);
+    await page.reload();
+    await reads(page, 'The service is not reached at the moment');
+    await reads(page, 'Try again');
+    page.off('request', away);
+    await page.setRequestInterception(false);
+    await page.click('#retry');
+    await reads(page, 'Week 4');
+    expect(await words(page)).not.to.match(/not reached|Try again/);
+  });
+
+  it('goes on with the others when a caregiver’s child is not among them any more', async () => {
+    const [kai, lea] = [await participant('en'), await participant('en')];
+    const at = `/api/studies/${site.study.id}/caregivers`;
+    const { id } = await site.http.expect(201, 'POST', at, { name: 'Ada', preferred_language: 'en' });
+    for (const [person, name] of [
+      [kai, 'Visit of Kai'],
+      [lea, 'Visit of Lea'],
+    ] as const) {
+      await site.http.expect(200, 'PUT', `${at}/${id}/participants/${person.id}`, { relationship: 'mother' });
+      await site.visit({ participant_id: person.id, name });
+    }
+    const { page, faults } = await open(`/portal?token=${await sendCaregiverLink(site.http, site.study.id, id)}`);
+    await page.click('#enter');
+    await reads(page, 'Next visit');
+    await page.select('#person', kai.id);
+    await reads(page, 'Visit of Kai');
+    await site.http.expect(200, 'POST', `/api/participants/${kai.id}/withdraw`, { reason: 'moved' });
+    await page.click('input[name=email]');
+    await reads(page, `No longer shown here: ${String(kai.participant_code)}.`);
+    await reads(page, 'Visit of Lea');
+    expect(await words(page)).not.to.match(/Visit of Kai|not reached/);
+    // What was meant for one is not done for another.
+    expect(await page.$eval('input[name=email]', (box) => (box as unknown as { checked: boolean }).checked)).to.equal(
+      true,
+    );
+    expect(faults).to.deep.equal([]);
   });
 
   it('a preference that could not be saved is shown as it stands, and can be tried again', async () => {

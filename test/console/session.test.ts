@@ -5,7 +5,7 @@ import { Http, admin, goodPassword, login, newStudy, unique, user } from '../sup
 import { startApi } from '../support/api-process.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, openConsole, textOf, valueOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
 import { Visitor, tokenIn } from './stage.js';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
@@ -274,19 +274,24 @@ describe('logins of the console', function () {
     expect((await new Visitor(base).login(email, other)).headers.get('location')).to.equal('/console/inbox');
   });
 
-  /** Anyone who must have a second factor sets it up with the first login. */
-  const setsUpSecondFactor = async (at: string): Promise<void> => {
+  /** Anyone who must have a second factor sets it up with the first login; a wrong code takes nothing away. */
+  const setsUpSecondFactor = async (browser: ConsoleBrowser): Promise<void> => {
     const email = `${unique('manager')}@example.org`;
     const account = { email, name: 'A manager', password: goodPassword, role: 'data_manager' };
-    await (await admin(at)).expect(201, 'POST', '/api/auth/register', account);
-    const visitor = new Visitor(at);
-    const asked = await visitor.login(email, goodPassword);
-    const secret = /<code id="secret">([^<]+)</.exec(asked.text)![1]!;
-    const send = (code: string) =>
-      visitor.send('POST', '/console/login/setup', { _token: tokenIn(asked.text), code, next: '/console/inbox' });
-    expect((await send('12345x')).status).to.be.oneOf([400, 422]);
-    expect((await send(generateSync({ secret }))).headers.get('location')).to.equal('/console/inbox');
-    expect((await visitor.get('/console/inbox')).status).to.equal(200);
+    await (await admin(browser.base)).expect(201, 'POST', '/api/auth/register', account);
+    const { page, faults } = await openConsole(browser, '/console/login');
+    await signIn(page, email);
+    const shown = async () => [await textOf(page, '#secret'), await textOf(page, '.codes')];
+    const [secret, codes] = (await shown()) as [string, string];
+    expect(codes.match(/[a-z2-9-]{19}/g)).to.have.length(10);
+    await fill(page, { code: '12345x' });
+    await submit(page, 'button.primary');
+    expect(await textOf(page, 'main')).to.include('The code is wrong');
+    expect(await shown()).to.deep.equal([secret, codes]);
+    await fill(page, { code: generateSync({ secret }) });
+    await submit(page, 'button.primary');
+    expect([page.url(), faults]).to.deep.equal([`${browser.base}/console/inbox`, []]);
+    await page.browserContext().close();
   };
 
   it('end after a while without a request, with a warning before; and there is no console where it is switched off', async () => {
@@ -302,7 +307,7 @@ describe('logins of the console', function () {
       await page.waitForSelector('#idle.shown a:not([hidden])');
       await page.reload();
       expect(await textOf(page, 'main')).to.include('Log in');
-      await setsUpSecondFactor(idle.url);
+      await setsUpSecondFactor(browser);
     } finally {
       await browser.close();
       await idle.stop();

@@ -76,6 +76,34 @@ describe('Mails to participants', function mails() {
     expect(mail.html).to.include('lang="uk"').and.include('Пишіть').and.include(tokenIn(mail.text)!);
   });
 
+  it('in a language of the study’s own have the rest in its default language, as the page that they open', async () => {
+    const own = (body: string) => ({ subject: 'Дослідження', body });
+    const study = await desk.study(
+      { send_at: clockIn(zone, -10) },
+      {
+        timezone: zone,
+        config: {
+          notifications: {
+            send_at: clockIn(zone, -10),
+            default_language: 'de',
+            languages: { uk: { magic_link: own('Посилання:\n\n{{link}}'), visit_reminder: own('Візит') } },
+          },
+        },
+      },
+    );
+    const link = await linkMail(study, 'uk');
+    expect(link.html).to.include('Посилання').and.include('>Meine Seite öffnen</a>');
+    const who = await desk.person(study, { preferred_language: 'uk' });
+    await desk.visit(who, dayIn(zone, 1));
+    const address = await desk.addressOf(who);
+    const reminder = await desk.sweep(async () => (await desk.mailsTo(address))[0], 'the reminder');
+    for (const part of [reminder.text, reminder.html])
+      expect(part)
+        .to.include('Візит')
+        .and.include('Keine weiteren Mails dieser Art: ')
+        .and.not.match(/No more of these/);
+  });
+
   it('say that a machine wrote them, and are numbered under the sender’s domain', async () => {
     const mail = await linkMail(await desk.study(undefined), 'en');
     expect(mail.headers['auto-submitted']).to.equal('auto-generated');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import PostalMime from 'postal-mime';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { bounceOf, headersOf } from '../support/bounce.js';
-import { Http, unique } from '../support/http.js';
+import { Http, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { tokenIn } from '../support/portal.js';
 import { Receiver } from '../support/receiver.js';
@@ -62,6 +62,7 @@ describe('What a provider says that is not about an address', function refusals(
       SMTP_URL: mails.url,
       SMS_GATEWAY_URL: `${gateway.url}/sms`,
       REMINDER_INTERVAL_SECONDS: '1',
+      ENABLE_CONSOLE: 'false',
     });
     desk = await Desk.open(service.run);
   });
@@ -182,6 +183,16 @@ describe('What a provider says that is not about an address', function refusals(
       const chosen = { token: first, new_password: 'another green clip 77' };
       expect((await new Http(service.run.api).post('/api/auth/password/reset', chosen)).status).to.equal(204);
     });
+  });
+
+  it('a notice on an account leads to no page to log in at, where the console is off', async () => {
+    const study_ids = [(await study({ channels: ['email'] })).id];
+    const owner = await user(desk.stage.admin, 'researcher', { study_ids });
+    await owner.expect(201, 'POST', '/api/v1/tokens', { name: 'export', scopes: ['studies:read'], study_ids });
+    const { source } = await until(() => mails.to(owner.email)[0], { what: 'the notice' });
+    const mail = await new PostalMime().parse(source);
+    expect(mail.text).to.include('An access token was created').and.to.include('choose a new password');
+    expect(`${mail.text} ${mail.html}`).not.to.match(/https?:|Log in|<a /);
   });
 
   it('a mail that comes back once its address was corrected says nothing of the new one', async () => {

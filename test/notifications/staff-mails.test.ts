@@ -75,6 +75,27 @@ describe('Mails to staff', function () {
     expect(mail.text + mail.html).not.to.match(/Asked by|Reason:|enrollment date|Without a decision/);
   });
 
+  it('on an account’s security is German where all studies of its user are', async () => {
+    const made = await Promise.all([stage.study({}, { days: [] }), stage.study({}, { days: [] })]);
+    const [german, english] = made.map(({ id }) => id) as [string, string];
+    const at = `/api/studies/${german}`;
+    const { config } = await stage.admin.expect<{ config: object }>(200, 'GET', at);
+    await stage.admin.expect(200, 'PATCH', at, { config: { ...config, notifications: { default_language: 'de' } } });
+    const told = async (study_ids: string[]) => {
+      const owner = await user(stage.admin, 'researcher', { study_ids });
+      await owner.expect(201, 'POST', '/api/v1/tokens', { name: 'Export', scopes: ['studies:read'], study_ids });
+      return until(() => mailOf(owner.email), { what: 'the notice' });
+    };
+    const notice = await told([german]);
+    expect(notice.subject).to.equal('Ein Zugriffstoken wurde angelegt');
+    expect(notice.text)
+      .to.match(/Zugriffstoken angelegt: „Export“\.\n\nWann: \S+ \S+ UTC\nVon: 127\.0\.0\.1/)
+      .and.include('wählen Sie ein neues Passwort')
+      .and.not.match(/When|From|If this was you/);
+    expect(notice.html).to.include('lang="de"').and.to.include('Anmelden</a>');
+    expect((await told([german, english])).subject).to.equal('An access token was created');
+  });
+
   it('a morning’s summary that waited until another day is not sent: that day’s has its visits', async () => {
     await whileTheDayLasts();
     const study = await stage.study({}, { days: [] });

@@ -32,7 +32,8 @@ const keyOf = ({ id, resend_of, first_id, target_date, visit }: ReminderRow): st
 
 /** The message of a reminder for its channel, in the participant's language. The sender sets `to`. */
 export function reminderMessage(row: ReminderRow, settings: MessageSettings, now: string): Omit<Message, 'to'> {
-  const words = wordsFor(row.kind, row.preferred_language, row.settings as NotificationSettings);
+  const study = row.settings as NotificationSettings;
+  const words = wordsFor(row.kind, row.preferred_language, study);
   const values = placeholderValues(
     row,
     {
@@ -46,7 +47,7 @@ export function reminderMessage(row: ReminderRow, settings: MessageSettings, now
   const message = { id: row.id, key: keyOf(row), subject, text: body };
   if (row.channel !== 'email')
     return row.channel === 'sms' ? { ...message, reportUrl: reportUrl(settings, row.id) } : message;
-  const foot = footer(words.language, values.unsubscribe_url);
+  const foot = footer(words.language, values.unsubscribe_url, study.default_language);
   return {
     ...message,
     text: `${body}\n\n-- \n${foot}\n`,

@@ -50,7 +50,7 @@ const de: SummaryWords = {
   groups: {
     due_today: 'Heute: fällige Visiten',
     opening: 'Heute: Zeitfenster, die öffnen',
-    closing: `Zeitfenster schließt in ${SOON_DAYS} Tagen`,
+    closing: `Zeitfenster schließt innerhalb von ${SOON_DAYS} Tagen`,
     past_target: 'Nach dem Zieldatum, noch im Zeitfenster',
     closed: `Zeitfenster zu, nicht erledigt (letzte ${LATELY_DAYS} Tage)`,
   },

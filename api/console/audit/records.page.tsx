@@ -1,7 +1,9 @@
 import type { AuditNames } from '../../../db/audit/audit-names.queries.js';
 import type { AuditFilter, ListedAuditRecord } from '../../../db/audit/audit.queries.js';
 import { InstantText } from '../html/date.js';
+import { dateText } from '../html/dates.js';
 import { EmptyState } from '../html/empty-state.js';
+import { NarrowedOnPaper } from '../html/filter.js';
 import { Field, SelectField } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
@@ -30,12 +32,27 @@ export function RecordsPage({
   asked: RecordsAsked;
   names: AuditNames;
 }) {
-  const { words } = useUi();
+  const { words, language } = useUi();
+  const { audit, auditCodes: codes } = words;
+  const day = (at: string | undefined) => at && dateText(language, at.slice(0, 10));
+  const chosen: [string, string | undefined][] = [
+    [audit.study, names.studies.find(({ id }) => id === asked.study_id)?.study_code ?? asked.study_id],
+    [audit.person, names.users.find(({ id }) => id === asked.user_id)?.name ?? asked.user_id],
+    [audit.action, asked.action && codes.action(asked.action)],
+    [
+      audit.record,
+      [asked.resource_type && codes.record(asked.resource_type), asked.resource_id].filter(Boolean).join(' '),
+    ],
+    [audit.request, asked.request_id],
+    [audit.from, day(asked.from)],
+    [audit.to, day(asked.to)],
+  ];
   const only = (more: RecordsAsked): string => withQuery(AUDIT, { ...asked, ...more });
   return (
     <>
       <AuditHead tab="records" />
       <p class="quiet">{words.audit.what}</p>
+      <NarrowedOnPaper to={chosen} />
       <Filter asked={asked} names={names} />
       {total === 0 ? (
         <EmptyState title={words.audit.empty}>{words.audit.emptyWhat}</EmptyState>

@@ -21,6 +21,25 @@ export function Chips({
   );
 }
 
+/** What a page is narrowed to, on paper: the form that says so on a screen is not printed. */
+export function NarrowedOnPaper({
+  to,
+}: {
+  to: readonly (readonly [name: string, value: string | null | undefined])[];
+}) {
+  const chosen = to.filter(([, value]) => value);
+  if (chosen.length === 0) return null;
+  return (
+    <ul class="on-paper">
+      {chosen.map(([name, value]) => (
+        <li key={name}>
+          {name}: <bdi>{value}</bdi>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** A choice of one value, or all. */
 export function Choice({
   name,

@@ -6,7 +6,7 @@ import { pathWith } from '../routing/done.js';
 import { EmptyState } from '../html/empty-state.js';
 import { InstantText } from '../html/date.js';
 import { dateText, instantText } from '../html/dates.js';
-import { Chips, Choice } from '../html/filter.js';
+import { Chips, Choice, NarrowedOnPaper } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
 import { Pager } from '../html/pager.js';
 import { ParticipantLink } from '../html/participant-link.js';
@@ -87,6 +87,12 @@ function InboxFilters({ inbox: { facets, filter, kinds } }: { inbox: Inbox }) {
               href: pathWith(PATH, { kind: one, ...within }),
               isHere: one === kind,
             })),
+        ]}
+      />
+      <NarrowedOnPaper
+        to={[
+          [words.inbox.study, study && facets.find(({ study_id }) => study_id === study)?.study_code],
+          [words.inbox.site, site && facets.find(({ site_id }) => site_id === site)?.site_code],
         ]}
       />
       <form method="get" action={PATH} class="choices-row">

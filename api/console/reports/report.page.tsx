@@ -8,7 +8,8 @@ import { studySections } from '../../reports/document/study-sections.js';
 import type { ReportTable, StudySection } from '../../reports/document/study-sections.js';
 import { Locale } from '../../reports/document/words.js';
 import type { Problem } from '../../http/errors.js';
-import { instantText } from '../html/dates.js';
+import { dateText, instantText } from '../html/dates.js';
+import { NarrowedOnPaper } from '../html/filter.js';
 import { Field, Form, RefusalNotice } from '../html/form.js';
 import { withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
@@ -35,6 +36,14 @@ export function ReportPage({ data, asked, fault }: { data: StudyData; asked: Rep
       </h1>
       {fault && <RefusalNotice fault={fault} />}
       <p class="quiet">{reports.what(instantText(language, new Date(nowMs())))}</p>
+      <NarrowedOnPaper
+        to={[
+          [reports.from, asked.from && dateText(language, asked.from)],
+          [reports.to, asked.to && dateText(language, asked.to)],
+          [reports.site, asked.site_code],
+          [reports.arm, asked.arm],
+        ]}
+      />
       <Filter study={study.id} asked={asked} />
       <Download study={study.id} asked={asked} />
       <nav class="contents" aria-label={reports.contents}>

@@ -100,10 +100,22 @@ export function CodePage({ wrong, ...carried }: LoginCarries & { wrong?: string 
   );
 }
 
-type Made = { secret: string; otpauth_url: string; recovery_codes: string[] };
+/** A new second factor, as the service gives it once. */
+export interface NewFactor {
+  secret: string;
+  otpauth_url: string;
+  recovery_codes: string[];
+}
 
-/** The key of a new second factor, and its first code. Without `made` the key was shown before. */
-export function SetupPage({ made, wrong, ...carried }: LoginCarries & { made?: Made; wrong?: string }) {
+/**
+ * The key of a new second factor, and its first code. The form keeps what was made: after a wrong code the key can be
+ * compared, and who has not written down the recovery codes yet does not lose them.
+ */
+export function SetupPage({
+  made,
+  wrong,
+  ...carried
+}: LoginCarries & { made?: NewFactor | undefined; wrong?: string }) {
   const { login } = useUi().words;
   return (
     <Step
@@ -112,9 +124,10 @@ export function SetupPage({ made, wrong, ...carried }: LoginCarries & { made?: M
       action="/console/login/setup"
       submit={login.codeSubmit}
       other={['/console/login', login.startOver]}
-      before={made && <NewFactor made={made} />}
+      before={made && <ShownFactor made={made} />}
     >
       <CarriedFields {...carried} />
+      {made && <input type="hidden" name="made_secret" value={JSON.stringify(made)} />}
       <Field
         name="code"
         label={login.setupCode}
@@ -127,7 +140,7 @@ export function SetupPage({ made, wrong, ...carried }: LoginCarries & { made?: M
   );
 }
 
-function NewFactor({ made }: { made: Made }) {
+function ShownFactor({ made }: { made: NewFactor }) {
   const { login } = useUi().words;
   return (
     <>

@@ -16,10 +16,11 @@ import { ownPath } from '../routing/own-path.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import type { AgainInput } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
+import { readJson } from '../studies/edit/edit.js';
 import type { View } from '../routing/render.js';
 import type { Ui } from '../html/ui.js';
 import { CodePage, LoginPage, SetupPage } from './login.page.js';
-import type { LoginCarries } from './login.page.js';
+import type { LoginCarries, NewFactor } from './login.page.js';
 import { ResumedPage } from './resumed.page.js';
 
 /** The token between password and second factor. */
@@ -44,6 +45,16 @@ function keptIn(text: string | null): [string, string][] {
     if (fault instanceof SyntaxError) return [];
     throw fault;
   }
+}
+
+/** The new second factor, as its page wrote it; undefined: it has none. */
+function madeIn(text: string | null): NewFactor | undefined {
+  const made = readJson(text ?? '') as Partial<NewFactor> | null | undefined;
+  const { secret, otpauth_url, recovery_codes } = made ?? {};
+  const isText = (one: unknown): one is string => typeof one === 'string';
+  if (!isText(secret) || !isText(otpauth_url) || !otpauth_url.startsWith('otpauth://')) return undefined;
+  if (!Array.isArray(recovery_codes) || !recovery_codes.every(isText)) return undefined;
+  return { secret, otpauth_url, recovery_codes };
 }
 
 /** The answer of a complete login: its cookie, and the redirect to the target. */
@@ -171,7 +182,10 @@ export const loginRoutes = [
       const { form, ui, fault } = input;
       if (isOver(fault)) return startOver(input);
       const wrong = wrongOf(ui, fault, ui.words.login.codeWrong);
-      return { title: ui.words.login.setupTitle, content: h(SetupPage, { ...carriedIn(form), wrong }) };
+      return {
+        title: ui.words.login.setupTitle,
+        content: h(SetupPage, { ...carriedIn(form), made: madeIn(form.get('made_secret')), wrong }),
+      };
     },
   }),
 ];

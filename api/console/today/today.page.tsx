@@ -4,7 +4,7 @@ import { pathWith } from '../routing/done.js';
 import { CalendarDate } from '../html/date.js';
 import { daysBetween } from '../../../workflows/domain/util/dates.js';
 import { EmptyState } from '../html/empty-state.js';
-import { Chips, Choice } from '../html/filter.js';
+import { Chips, Choice, NarrowedOnPaper } from '../html/filter.js';
 import { Form, Notice } from '../html/form.js';
 import { Pager } from '../html/pager.js';
 import { ParticipantLink } from '../html/participant-link.js';
@@ -82,6 +82,12 @@ function Filters({ today: { facets, totals, filter } }: { today: Today }) {
           href: pathWith(PATH, { group: one === 'in_window' ? undefined : one, ...asked(filter) }),
           isHere: one === group,
         }))}
+      />
+      <NarrowedOnPaper
+        to={[
+          [words.inbox.study, studyId && facets.find(({ study_id }) => study_id === studyId)?.study_code],
+          [words.inbox.site, siteId && facets.find(({ site_id }) => site_id === siteId)?.site_code],
+        ]}
       />
       <form method="get" action={PATH} class="choices-row">
         {group !== 'in_window' && <input type="hidden" name="group" value={group} />}

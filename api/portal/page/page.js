@@ -1,4 +1,5 @@
-import { NAMES, WORDS, measured } from './words.js';
+import { bytesOf, cell, line, named, placed, taskTable } from './elements.js';
+import { WORDS } from './words.js';
 
 /** The key of the text to show while nobody is logged in. */
 let shut = 'nolink';
@@ -9,14 +10,16 @@ if (token) history.replaceState(null, '', location.pathname);
 let language = 'en';
 /** For whom the page may ask, and for whom it does: a caregiver chooses. */
 let people = [];
+let caregiver;
 let about = sessionStorage.getItem('about');
 const at = (id) => document.getElementById(id);
 const word = (key, values = {}) => WORDS[language][key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
-const say = (key) => {
-  at('said').textContent = key ? word(key) : '';
+const say = (key, values) => {
+  at('said').textContent = key ? word(key, values) : '';
 };
+const PARTS = ['door', 'again', 'retry', 'inside'];
 const show = (id) => {
-  for (const one of ['door', 'again', 'inside']) at(one).hidden = one !== id;
+  for (const one of PARTS) at(one).hidden = one !== id;
 };
 
 function speak(tag) {
@@ -61,6 +64,7 @@ async function ask(method, path, body, whom = about) {
   if (refused) throw new Error(refused);
   // Missing data, or data that the study does not share, are no fault.
   if (answer.status === 404 && method === 'GET') return undefined;
+  if (answer.status === 404) throw new Error('outdated');
   const code = answer.status === 403 ? (await answer.clone().json()).code : undefined;
   if (code === 'RESULTS_NOT_SHARED') return undefined;
   if (code === 'PARTICIPANT_WITHDRAWN') throw new Error('withdrawn');
@@ -86,11 +90,23 @@ async function trying(work) {
   try {
     await work();
   } catch (fault) {
+    if (fault.message === 'outdated') return trying(catchUp);
     const known = ['closed', 'unreadable', 'often', 'withdrawn'].includes(fault.message);
     say(known ? (fault.message === 'closed' ? shut : fault.message) : 'away');
     // After a withdrawal a new link would not help.
     if (['closed', 'withdrawn'].includes(fault.message)) show(fault.message === 'closed' && 'again');
+    // Nothing else on the page can be pressed.
+    else if (PARTS.every((one) => at(one).hidden)) show('retry');
   }
+}
+
+/** What the page shows is not there any more: another tab, or the study team, was there first. */
+async function catchUp() {
+  const before = { about, caregiver, people };
+  await enterPage();
+  const left = before.people.find(({ id }) => id === before.about);
+  if (left && about !== before.about && caregiver && caregiver === before.caregiver)
+    say('unshown', { code: placed(left.participant_code) });
 }
 
 /** Pressed again before it is done, a button does nothing more: many people press twice. */
@@ -102,15 +118,6 @@ function once(work) {
 }
 const onPress = (id, work) => at(id).addEventListener('click', once(work));
 
-function line(content, className = '') {
-  const made = Object.assign(document.createElement('p'), { className });
-  made.append(content);
-  return made;
-}
-/** A name, of either direction, among words of the page. */
-const named = (name) => Object.assign(document.createElement('bdi'), { textContent: name });
-/** The same within an option, which has no elements. */
-const placed = (text) => (/[\u0590-\u08ff\ufb1d-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text);
 const stateOf = (visit) => word(visit.status === 'open' ? 'state-open' : visit.status);
 const datesOf = ({ target_date, window_open, window_close }) => ({
   target: day(target_date),
@@ -129,8 +136,6 @@ async function allVisits() {
 
 /** Push messages to this browser: only where it can, and the service has a key for them. */
 const canPush = 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
-const bytesOf = (base64url) =>
-  Uint8Array.from(atob(base64url.replace(/-/g, '+').replace(/_/g, '/')), (letter) => letter.charCodeAt(0));
 const worker = () =>
   navigator.serviceWorker.register('/portal/worker.js', { scope: '/portal' }).then(() => navigator.serviceWorker.ready);
 
@@ -168,44 +173,16 @@ async function switchDevice() {
   }
 }
 
-/** The label of something without a title: `own_measure` or `ownMeasure` in words, any other name unchanged. */
-const inWords = (key) => {
-  if (!/^[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*$/.test(key)) return key;
-  const words = key
-    .replaceAll('_', ' ')
-    .replace(/([a-z0-9])([A-Z][a-z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
-  return words[0].toLocaleUpperCase(language) + words.slice(1);
-};
-/** By the study's own title, else as this page calls it. */
-const nameOf = (key, titles = {}) =>
-  Object.hasOwn(titles, key) ? titles[key] : Object.hasOwn(NAMES[language], key) ? NAMES[language][key] : inWords(key);
-
-function cell(kind, text, scope) {
-  const made = document.createElement(kind);
-  made.append(named(text));
-  if (scope) made.scope = scope;
-  return made;
-}
-
-function taskTable({ task, title, metrics, metric_titles: titles }) {
-  const table = document.createElement('table');
-  table.append(cell('caption', title || nameOf(task)));
-  const rows = Object.entries(metrics)
-    .map(([metric, value]) => [nameOf(metric, titles), metric, value])
-    .sort(([a], [b]) => a.localeCompare(b, language));
-  for (const [name, metric, value] of rows) {
-    const row = table.insertRow();
-    row.append(cell('th', name, 'row'), cell('td', measured(language, metric, value)));
-  }
-  return table;
-}
-
 const RESULTS_AT_ONCE = 10;
+/** The most that the service gives at once. */
+const MAX_RESULTS = 500;
 let shown = 0;
 /** Number of the present choice of person: answers to requests of an earlier choice are dropped. */
 let turn = 0;
+/** How many preferences were sent. */
+let saves = 0;
 
-const resultsFrom = (skip) => ask('GET', `/api/portal/results?limit=${RESULTS_AT_ONCE}&skip=${skip}`);
+const resultsFrom = (skip, limit = RESULTS_AT_ONCE) => ask('GET', `/api/portal/results?limit=${limit}&skip=${skip}`);
 
 async function moreResults() {
   const [mine, from] = [turn, shown];
@@ -225,7 +202,7 @@ function addResults(page) {
     at('sessions').append(
       cell('h3', visit || word('session')),
       line(when.format(new Date(done))),
-      ...tasks.map(taskTable),
+      ...tasks.map((task) => taskTable(language, task)),
     );
   shown += page.items.length;
   at('more').hidden = shown >= page.total || page.items.length === 0;
@@ -235,6 +212,7 @@ function addResults(page) {
 async function choosePerson() {
   const known = await ask('GET', '/api/portal/participants?limit=500', undefined, null);
   people = known.items;
+  caregiver = known.caregiver?.id;
   if (!people.some(({ id }) => id === about)) about = people[0].id;
   sessionStorage.setItem('about', about);
   at('whom').hidden = people.length < 2;
@@ -278,13 +256,17 @@ function showFeed(feed) {
 async function enterPage() {
   turn += 1;
   const mine = turn;
+  const before = { about, saves };
   await choosePerson();
+  // Results that were shown stay so.
+  const isSame = about === before.about;
+  const many = isSame ? Math.min(MAX_RESULTS, Math.max(RESULTS_AT_ONCE, shown)) : RESULTS_AT_ONCE;
   const [visits, overview, channels, feed, results] = await Promise.all([
     allVisits(),
     ask('GET', '/api/portal/overview'),
     ask('GET', '/api/portal/preferences'),
     ask('GET', '/api/portal/calendar-feed'),
-    resultsFrom(0),
+    resultsFrom(0, many),
   ]);
   if (mine !== turn) return;
   showStudy(overview);
@@ -319,7 +301,8 @@ async function enterPage() {
     }),
   );
   for (const box of at('channels').querySelectorAll('input')) {
-    box.checked = channels[box.name];
+    // What was chosen meanwhile is newer than what was read.
+    if (!isSame || saves === before.saves) box.checked = channels[box.name];
     at(`no-${box.name}`).hidden = overview.channels[box.name];
   }
   show('inside');
@@ -342,14 +325,17 @@ onPress('enter', async () => {
 at('person').addEventListener('change', ({ target }) =>
   trying(async () => {
     about = target.value;
+    shown = 0;
     sessionStorage.setItem('about', about);
     await enterPage();
   }),
 );
+onPress('retry', enterPage);
 onPress('more', moreResults);
 at('channels').addEventListener('change', ({ target }) =>
   trying(async () => {
     const mine = turn;
+    saves += 1;
     target.disabled = true;
     try {
       await ask('PATCH', '/api/portal/preferences', { [target.name]: target.checked });
@@ -392,6 +378,16 @@ onPress('leave', async () => {
   show('again');
   say('gone');
 });
+
+/** A phone keeps a page for weeks, another tab may have logged out: who comes back sees what is so now. */
+const refresh = once(enterPage);
+const comeBack = () => {
+  // What is being saved is shown when it is.
+  const isBusy = at('channels').querySelector(':disabled') !== null;
+  if (document.visibilityState === 'visible' && !at('inside').hidden && !isBusy) refresh();
+};
+document.addEventListener('visibilitychange', comeBack);
+window.addEventListener('online', comeBack);
 
 speak(navigator.language);
 if (token) show('door');

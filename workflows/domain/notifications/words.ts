@@ -1,4 +1,4 @@
-import { messageFrame, builtInWords, hasBuiltIn, primaryLanguage, shortLink } from './built-in.js';
+import { builtInLanguage, builtInWords, hasBuiltIn, messageFrame, primaryLanguage, shortLink } from './built-in.js';
 import { directionOf, isolated } from '../util/text-direction.js';
 import type { ParticipantMessage, MessageWords } from './message-words.js';
 
@@ -108,14 +108,15 @@ export function wordsFor(
   return { language: 'en', own: false, ...builtInWords.en[kind] };
 }
 
-const speech = (language: string) => {
-  const code = primaryLanguage(language);
-  return messageFrame[hasBuiltIn(code) ? code : 'en'];
-};
+/** What the service adds to a study's own text is in the text's language, else in the study's, else in English. */
+const speech = (language: string, default_language?: string) =>
+  messageFrame[builtInLanguage(language, default_language)];
 /** The footer of a mail with the opt-out link. */
-export const footer = (language: string, url: string): string => speech(language).end.replace('%', () => url);
+export const footer = (language: string, url: string, default_language?: string): string =>
+  speech(language, default_language).end.replace('%', () => url);
 /** The label of a mail's button. */
-export const openWord = (language: string): string => speech(language).open;
+export const openWord = (language: string, default_language?: string): string =>
+  speech(language, default_language).open;
 
 /** Built-in texts end with the study's contact, if any; a study's own texts stay as they are. */
 export const withSignature = (words: MatchedWords, { contact }: { contact: string }): MatchedWords =>

@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { newParticipant, newStudy, unique, user } from '../support/http.js';
+import { Stage } from '../anchor/stage.js';
+import { ConsoleBrowser, openConsole, signIn, textOf } from './browser.js';
+
+describe('a printed page of the console', function () {
+  this.timeout(120_000);
+  let stage: Stage;
+  let browser: ConsoleBrowser;
+  before(async () => {
+    stage = await Stage.open();
+    browser = await ConsoleBrowser.start();
+  });
+  after(async () => {
+    await browser?.close();
+    await stage.close();
+  });
+
+  it('says what it is narrowed to: a part of a study does not look like the whole', async () => {
+    const study = await newStudy(stage.admin, { study_code: unique('PAPER') });
+    const sites = [];
+    for (const name of ['Berlin', 'Boston']) {
+      const fields = { site_code: unique('SITE'), name };
+      const site = await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, fields);
+      const person = await newParticipant(stage.admin, study.id, { site_id: site.id });
+      const today = new Date().toISOString().slice(0, 10);
+      await stage.admin.expect(201, 'POST', '/api/schedules/visits', {
+        participant_id: person.id,
+        name: 'Visit 1',
+        target_date: today,
+        window_open: '2024-01-01',
+        window_close: '2099-12-31',
+      });
+      sites.push({ id: site.id, code: fields.site_code });
+    }
+    const [here] = sites as [{ id: string; code: string }];
+    const { email, userId } = await user(stage.admin, 'admin', { name: 'Ada Reader' });
+    const { page, faults } = await openConsole(browser, '/console/inbox');
+    await signIn(page, email);
+    for (const [path, said] of [
+      [
+        `/console/reports/${study.id}?site_code=${here.code}&from=2024-02-01`,
+        ['From: 1 Feb 2024', `Site: ${here.code}`],
+      ],
+      [
+        `/console/today?study=${study.id}&site=${here.id}`,
+        [`Study: ${study.study_code as string}`, `Site: ${here.code}`],
+      ],
+      [
+        `/console/audit?study_id=${study.id}&user_id=${userId!}&action=study_created&from=2024-02-01`,
+        [`Study: ${study.study_code as string}`, 'Person: Ada Reader', 'Action: Study created', 'From: 1 Feb 2024'],
+      ],
+    ] as const) {
+      await page.emulateMediaType('screen');
+      await page.goto(`${browser.base}${path}`);
+      const onScreen = await textOf(page, 'main');
+      await page.emulateMediaType('print');
+      const onPaper = await textOf(page, 'main');
+      for (const one of said) {
+        expect(onPaper, path).to.include(one);
+        expect(onScreen, 'its form says so').not.to.include(one);
+      }
+      // Where all is shown there is nothing to say.
+      await page.goto(`${browser.base}${path.split('?')[0]!}`);
+      expect(await page.$('.on-paper')).to.equal(null);
+    }
+    expect(faults).to.deep.equal([]);
+  });
+});
