@@ -46,9 +46,11 @@ const VIEWS = new Map<string, (document: Record<string, unknown>) => Record<stri
 
 /** The contract and its pages: 404 when ENABLE_API_DOCS is false. */
 export function documentRoutes(described: readonly Route[]): Route[] {
-  const documents = new Map<string, string>();
-  const page = (path: string, summary: string, content: () => string | Promise<string | Buffer>, type: string) =>
-    route({
+  const documents = new Map<string, Buffer>();
+  const page = (path: string, summary: string, content: () => string | Promise<string | Buffer>, type: string) => {
+    // Made at its first request, then kept: anybody may ask for it at any rate.
+    let made: Buffer | undefined;
+    return route({
       method: 'GET',
       path,
       hidden: true,
@@ -59,13 +61,15 @@ export function documentRoutes(described: readonly Route[]): Route[] {
       responses: { 200: undefined },
       handle: async ({ services }) => {
         requireEnabled(services);
-        return reply(200, await content(), {
+        made ??= Buffer.from(await content());
+        return reply(200, made, {
           'Content-Type': type,
           'Content-Security-Policy': POLICY,
           'Cache-Control': type.startsWith('text/html') ? 'no-cache' : 'max-age=3600',
         });
       },
     });
+  };
   return [
     route({
       method: 'GET',
@@ -81,7 +85,7 @@ export function documentRoutes(described: readonly Route[]): Route[] {
         requireEnabled(services);
         const view = VIEWS.get(version);
         if (!view) throw brokenRule('version', 'UNKNOWN_VERSION', `must be ${[...VIEWS.keys()].join(' or ')}`);
-        if (!documents.has(version)) documents.set(version, JSON.stringify(view(openapi(described))));
+        if (!documents.has(version)) documents.set(version, Buffer.from(JSON.stringify(view(openapi(described)))));
         return reply(200, documents.get(version), {
           'Content-Type': 'application/json; charset=utf-8',
           'Content-Security-Policy': POLICY,

@@ -15,7 +15,7 @@ export function pageFile({
   content: () => string;
   headers: Record<string, string>;
 }) {
-  let made: string | undefined;
+  let made: Buffer | undefined;
   return route({
     method: 'GET',
     path,
@@ -25,6 +25,6 @@ export function pageFile({
     access: anyone,
     rateLimit: 'none',
     responses: { 200: undefined },
-    handle: () => reply(200, (made ??= content()), { 'Content-Type': type, ...headers }),
+    handle: () => reply(200, (made ??= Buffer.from(content())), { 'Content-Type': type, ...headers }),
   });
 }

@@ -119,20 +119,24 @@ export async function countWaitingApprovals(tx: Tx, study_id?: string): Promise<
   return Number(row!.n);
 }
 
-/** What an approver's decision is about; undefined: the study has no such request. */
+/** What an approver's decision is about; undefined: the study has no such request that the transaction sees. */
 export async function requestOfStudy(
   tx: Tx,
   studyId: string,
   id: string,
 ): Promise<{ participant_id: string; requested_by_id: string | null; status: string } | undefined> {
-  return tx('override_requests')
-    .where({ id, study_id: studyId })
-    .first<{ participant_id: string; requested_by_id: string | null; status: string } | undefined>(
-      'participant_id',
-      // An imported request belongs to its importer.
-      tx.raw('coalesce(requested_by_id, imported_by) as requested_by_id'),
-      'status',
-    );
+  return (
+    tx('override_requests as o')
+      // Isolation by site holds through the participant.
+      .join('participants as p', 'p.id', 'o.participant_id')
+      .where({ 'o.id': id, 'o.study_id': studyId })
+      .first<{ participant_id: string; requested_by_id: string | null; status: string } | undefined>(
+        'o.participant_id',
+        // An imported request belongs to its importer.
+        tx.raw('coalesce(o.requested_by_id, o.imported_by) as requested_by_id'),
+        'o.status',
+      )
+  );
 }
 
 export interface RequestFilter {

@@ -139,6 +139,23 @@ describe('Ids of another study, site or person, at every place where a request h
     expect(await contentOf(stage, column, id)).to.deep.equal(before);
   }
 
+  /** The places at which the answer to another's id is not the one to nobody's: it says that the other is there. */
+  async function oracles({ by, foreign, fits = () => true }: Omit<Trial, 'tells'>): Promise<string> {
+    const faults: string[] = [];
+    for (const place of allPlaces((operation) => by(operation) !== undefined)) {
+      if (foreign[place.kind] === undefined || !fits(place)) continue;
+      const told: string[] = [];
+      for (const id of [foreign[place.kind]!, nobody(place.kind)]) {
+        const answer = await sendWith(by(place.operation)!, place, ownOf(known()), { ...foreign, [place.kind]: id });
+        const { code, detail, errors } = (answer.body ?? {}) as Loose;
+        told.push(`${answer.status} ${JSON.stringify([code, detail, errors]).replaceAll(String(id), '…')}`);
+      }
+      if (told[0] !== told[1]) faults.push(`${nameOf(place)}: ${told[0]} for another’s, ${told[1]} for nobody’s`);
+    }
+    if (process.env.SHOW_FAULTS) console.log(faults);
+    return faults.join('\n');
+  }
+
   it('every id of the contract is known here', () => {
     expect(operations.flatMap((operation) => placesOf(operation, known()).unknown)).to.deep.equal([]);
     expect(allPlaces(() => true).length).to.be.greaterThan(500);
@@ -155,6 +172,9 @@ describe('Ids of another study, site or person, at every place where a request h
     !roles.includes('anyone') && scope !== 'self' && !tokenScope;
   const ofStaff = (staff: Map<string, Http>) => (operation: Operation) =>
     isStaffs(operation) ? [...staff].find(([role]) => operation.roles.includes(role))?.[1] : undefined;
+
+  // The sites of a study are no secret among those who work in it.
+  const isOfSite = ({ kind }: Place) => kind === 'site_id' || kind === 'site_code';
 
   it('of another study: by its staff', () =>
     expectNothing(
@@ -191,6 +211,15 @@ describe('Ids of another study, site or person, at every place where a request h
       },
       `${mine.mark}two`,
     ));
+
+  it('of another study or site: no answer says that it is there', async () => {
+    // An import is named by its importer, in its study alone.
+    const ofStudy = (place: Place) => !isForWhom(place) && place.kind !== 'import_id';
+    const study = { by: ofStaff(callers.staff), foreign: { ...other.ids, ...other.people[0] }, fits: ofStudy };
+    expect(await oracles(study)).to.equal('');
+    const ofSite = (place: Place) => !isForWhom(place) && !isOfSite(place);
+    expect(await oracles({ by: ofStaff(callers.ofSite), foreign: mine.people[1], fits: ofSite })).to.equal('');
+  });
 
   it('of another site: no read of one’s own study tells of its people, nor by a participant or caregiver', async () => {
     const [own, foreign] = mine.people;

@@ -41,7 +41,7 @@ export async function compress(ctx: Context, next: Next): Promise<void> {
   ctx.vary('Accept-Encoding');
   const encoding = encodingFor(ctx, Buffer.byteLength(body));
   if (!encoding) return;
-  const small = await packed(typeof body === 'string' ? Buffer.from(body) : body, encoding);
+  const small = await (typeof body === 'string' ? packed(Buffer.from(body), encoding) : packedOnce(body, encoding));
   const type = ctx.response.get('content-type');
   ctx.body = small;
   ctx.set({ 'Content-Encoding': encoding, 'Content-Type': type });
@@ -72,14 +72,27 @@ function encodingFor(ctx: Context, length: number): 'br' | 'gzip' | undefined {
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }
 
+type Packed = Buffer | Promise<Buffer>;
+const kept = new WeakMap<Buffer, Partial<Record<'br' | 'gzip', Buffer>>>();
+
+/**
+ * `packed`, once for each buffer: a file of a page is the same one at every request, and anybody may ask for it at any
+ * rate. Its compressed form is kept for as long as the buffer itself.
+ */
+async function packedOnce(bytes: Buffer, encoding: 'br' | 'gzip'): Promise<Buffer> {
+  const known = kept.get(bytes) ?? {};
+  kept.set(bytes, known);
+  return (known[encoding] ??= await packed(bytes, encoding));
+}
+
 /** Synchronous for small texts, a promise for large ones. */
-const packed = (bytes: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer> =>
+const packed = (bytes: Buffer, encoding: 'br' | 'gzip'): Packed =>
   encoding === 'br' ? brotliOf(bytes) : gzipOf(bytes);
 
-function brotliOf(bytes: Buffer): Buffer | Promise<Buffer> {
+function brotliOf(bytes: Buffer): Packed {
   const options = { params: { ...BROTLI, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
   return bytes.length <= MAX_SYNC_BYTES ? brotliCompressSync(bytes, options) : brotli(bytes, options);
 }
 
-const gzipOf = (bytes: Buffer): Buffer | Promise<Buffer> =>
+const gzipOf = (bytes: Buffer): Packed =>
   bytes.length <= MAX_SYNC_BYTES ? gzipSync(bytes, { level: 6 }) : gz(bytes, { level: 6 });

@@ -33,7 +33,11 @@ export async function filled(stage: Stage, mark: string): Promise<Filled> {
       portal_results: 'summary',
       enrollment_date_policy: {
         prerequisites: { require_eligibility_confirmed: false },
-        permissions: { override_requires_approval: true, participant_can_set: true },
+        permissions: {
+          override_requires_approval: true,
+          participant_can_set: true,
+          override_approver_roles: ['admin', 'coordinator', 'investigator'],
+        },
       },
     },
   });
