@@ -1,6 +1,6 @@
 import { nowMs, nowIso } from '../../db/client/clock.js';
 import { returnEarly } from '../../db/scheduling/early-visits.js';
-import { followBaseline } from '../../db/scheduling/schedule-writes.queries.js';
+import { followBaseline, followWindows } from '../../db/scheduling/schedule-writes.queries.js';
 import { intoEvents } from '../../db/events/events.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { OutboxMessage } from '../../db/outbox/outbox.js';
@@ -243,7 +243,8 @@ export async function reinstateWithdrawn(
     withdrawal_reason: null,
     reinstated_at: nowIso(),
   });
-  // The study may have another baseline since the withdrawal: a completed visit is in no new version.
+  // The study may have other windows, or another baseline, since the withdrawal: a completed visit is in no new version.
+  await followWindows(tx, before.study_id, [id]);
   await followBaseline(tx, [id]);
   const { withdrawn_at, withdrawal_reason } = before;
   audit.record({
