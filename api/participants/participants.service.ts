@@ -7,6 +7,7 @@ import type { OutboxMessage } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { insertMany } from '../../db/client/sets/bulk-insert.js';
 import { readForAnother } from '../../db/capture/datacapture-records.queries.js';
+import { requestPushesToOtherRecords } from '../../db/capture/push-requests.queries.js';
 import { otherSpellingTaken } from '../../db/capture/record-spellings.queries.js';
 import { IDENTITY, erasedAt } from '../../db/participants/erasure.queries.js';
 import type { Participant } from '../../db/models/records.js';
@@ -144,6 +145,7 @@ export async function changeParticipant(
   });
   if (changed.includes('site_id'))
     await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: before.study_id, participantId: id });
+  if (changed.includes('external_id') && fields.external_id) await requestPushesToOtherRecords(tx, [id]);
   if (changed.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)))
     await putOutbox(tx, [announceSourcesChanged(before, actor, context)]);
   return getParticipantOrThrow(tx, id);
