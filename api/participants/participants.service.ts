@@ -245,7 +245,7 @@ export async function reinstateWithdrawn(
     withdrawal_reason: null,
     reinstated_at: nowIso(),
   });
-  // The study may have other windows, or another baseline, since the withdrawal: a completed visit is in no new version.
+  // The study may have other windows, or another baseline, by now: a completed visit is in no new version.
   await followWindows(tx, before.study_id, [id]);
   await followBaseline(tx, [id]);
   const { withdrawn_at, withdrawal_reason } = before;
