@@ -2,7 +2,7 @@ import { lastAnswers } from '../../db/anchor/anchor-commands.queries.js';
 import { enrolledAfter } from '../../db/participants/enrolled.queries.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { closeChange, notedChange } from '../../db/outbox/pending-work.queries.js';
-import { followBaseline } from '../../db/scheduling/schedule-writes.queries.js';
+import { followBaseline, followWindows } from '../../db/scheduling/schedule-writes.queries.js';
 import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { chunk } from '../../db/client/sets/chunk.js';
@@ -33,6 +33,8 @@ const SCHEDULE_ONLY = ['windows', 'events', 'calendar', 'mapping', 'capture'];
 const FOUND = 'capture';
 /** Another window or event is the baseline: its visits are marked in place, without new schedules. */
 const BASELINE = 'baseline';
+/** Windows may have been made of events whose visits the mapping had planned. */
+const OF_WINDOWS = ['windows', BASELINE];
 
 export interface ReanchoringChange {
   study_id: string;
@@ -123,6 +125,7 @@ const reanchorPiece = async (
 ): Promise<{ moved: number; schedules: number }> =>
   withStudyScope(database, change.study_id, async ({ tx, audit }) => {
     await lockAnchors(tx, ids);
+    if (OF_WINDOWS.includes(change.kind)) await followWindows(tx, change.study_id, ids);
     if (change.kind === BASELINE) await followBaseline(tx, ids);
     const snapshots = await loadSnapshots(tx, ids);
     const sources = await readScheduleSources(tx, change.study_id);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { nowIso } from '../../db/client/clock.js';
 import { canonicalJson } from '../../db/audit/canonical-json.js';
 import { chunk } from '../../db/client/sets/chunk.js';
-import { currentPolicyRow } from '../../db/capture/captured-participants.queries.js';
+import { currentPolicy } from '../../db/capture/captured-participants.queries.js';
 import { findConfig, isExchanging, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import type { DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
 import { retryForbidden } from '../../db/capture/push-requests.queries.js';
@@ -81,7 +81,7 @@ async function openPoll(deps: CaptureDeps, { study_id }: DatacapturePollStart): 
 const sha256 = (value: unknown) => hash('sha256', canonicalJson(value), 'hex');
 
 /** The basis of a sync, beginning with its connection: if it changes meanwhile, the sync is incomplete. */
-const basisOf = (c: DatacaptureConfigRow, policy: unknown): string => {
+const basisOf = (c: DatacaptureConfigRow, { policy, closed }: Awaited<ReturnType<typeof currentPolicy>>): string => {
   const read = [
     c.project_id,
     c.enrollment_instrument,
@@ -89,6 +89,7 @@ const basisOf = (c: DatacaptureConfigRow, policy: unknown): string => {
     c.participant_field_mapping,
     c.create_missing_sites,
     policyItems(policy, c.enrollment_instrument ?? '').sort(),
+    closed,
   ];
   return `${sha256([c.api_url, c.api_token_encrypted])}/${sha256(read)}`;
 };
@@ -100,9 +101,9 @@ async function listRecords(
   { sync_id, study_id }: DatacaptureSyncStart,
 ): Promise<{ total: number; basis: string; plan: ExportPlan }> {
   const { config: opened, client } = await openConnection(deps, study_id);
-  const { sync, policy, isOn } = await readInScope(deps.database, study_id, async (tx) => ({
+  const { sync, study, isOn } = await readInScope(deps.database, study_id, async (tx) => ({
     sync: await syncs.findSync(tx, sync_id),
-    policy: await currentPolicyRow(tx, study_id),
+    study: await currentPolicy(tx, study_id),
     isOn: await isExchanging(tx, study_id),
   }));
   if (!sync || sync.status !== 'running') throw new TriggerRefused('NOT_RUNNING', 'This reading has ended.');
@@ -111,8 +112,8 @@ async function listRecords(
   await turn();
   const { classic } = await readingFacts(deps, { config: opened, client }, 'anew');
   const config = classic ? opened : await withPresentNames(deps, { config: opened, client }, turn);
-  const plan = await planExport(client, config, policy, classic);
-  const basis = basisOf(config, policy);
+  const plan = await planExport(client, config, study.policy, classic);
+  const basis = basisOf(config, study);
   if (sync.listed) return { total: sync.records_total, basis, plan };
   await turn();
   const all = await listIds(client, plan);
@@ -198,7 +199,7 @@ async function endSync(
     if (!(await syncs.closeSync(work.tx, sync_id, { status: 'completed' }))) return;
     // Since a poll of changes began, it turned out that all records are to be read again (noteEvents).
     const isReset = sync.changed_since !== null && config.polled_at === null;
-    const present = basisOf(config, await currentPolicyRow(work.tx, study_id));
+    const present = basisOf(config, await currentPolicy(work.tx, study_id));
     // Another address or token that was saved meanwhile is untested.
     const isConnected = connectionIn(present) === connectionIn(basis);
     await updateConfig(work.tx, study_id, {

@@ -165,7 +165,7 @@ const studyClosed = () =>
   new TriggerRefused(
     STUDY_CLOSED,
     'The study is completed or archived: the record was not enrolled. ' +
-      'Once the study is active again, a sync enrolls it.',
+      'Once the study is active again, the next poll or a sync enrolls it.',
   );
 const codeTaken = () =>
   new TriggerRefused('PARTICIPANT_CODE_TAKEN', 'Another participant of the study has this participant code.');

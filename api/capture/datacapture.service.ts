@@ -11,7 +11,7 @@ import {
   webhookSecretPlace,
 } from '../../db/capture/datacapture-configs.queries.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { requeueWaitingPushes, retryForbidden } from '../../db/capture/push-requests.queries.js';
+import { requestMissedPushes, requeueWaitingPushes, retryForbidden } from '../../db/capture/push-requests.queries.js';
 import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { Problem, problem } from '../http/errors.js';
@@ -118,6 +118,8 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
         await forgetOutage(tx, saving.studyId);
         await requeueWaitingPushes(tx, saving.studyId);
       }
+      const newTasks = stored ? tasksAdded(stored, saved) : [];
+      if (newTasks.length > 0) await requestMissedPushes(tx, saving.studyId, newTasks);
       if (saved.project_id !== null && saved.project_id !== stored?.project_id)
         await forgetUnmatched(tx, saved.project_id);
       const moved = replans ? await withEarlierOverrides(tx, saving.studyId, {}) : {};
@@ -136,6 +138,10 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
 /** Whether a change leads to another capture system, or to the same one with another token. */
 const connects = (stored: DatacaptureConfigRow, { api_url: url, api_token: token }: ConfigChangeRequest): boolean =>
   token !== undefined || (url !== undefined && url !== stored.api_url);
+
+/** Tasks whose results have a field from now on. */
+const tasksAdded = (stored: DatacaptureConfigRow, saved: DatacaptureConfigRow): string[] =>
+  Object.keys(saved.data_field_mapping).filter((task) => !Object.hasOwn(stored.data_field_mapping, task));
 
 const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
 

@@ -49,6 +49,7 @@ export async function syncEvents(
       renamed: await tellRenamed(tx, config),
       missing: await missingEvents(tx, config, events),
     };
+    let marks = false;
     const record = (action: string, id: string, fields: string[]) =>
       audit.record({
         ...auditActor(actor, context),
@@ -83,10 +84,13 @@ export async function syncEvents(
       const battery = mapping[wanted.datacapture_event]?.battery_id;
       const code = freeCode(wanted.datacapture_event, codes);
       codes.push(code);
+      const known = config.known_events;
+      const is_baseline = isBaseline({ event, events, windows, known, targetDay: wanted.target_day });
+      marks ||= is_baseline;
       const id = await insertEventWindow(tx, studyId, {
         ...wanted,
         code,
-        is_baseline: isBaseline({ event, events, windows, known: config.known_events, targetDay: wanted.target_day }),
+        is_baseline,
         battery_id: battery === undefined || unknown.includes(battery) ? null : battery,
       });
       record('visit_window_created', id, ['code', ...Object.keys(wanted)]);
@@ -98,7 +102,8 @@ export async function syncEvents(
           topic: 'study-changed',
           studyId,
           subject: studyId,
-          payload: { kind: 'windows', actor_user_id: actor.id, request_id: context.requestId },
+          // A baseline visit may be completed already: anchors are evaluated, too.
+          payload: { kind: marks ? 'baseline' : 'windows', actor_user_id: actor.id, request_id: context.requestId },
         },
       ]);
       return withEarlierOverrides(tx, studyId, result);

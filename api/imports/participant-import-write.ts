@@ -10,6 +10,7 @@ import {
 } from '../../db/imports/participant-import.queries.js';
 import type { ImportedParticipant } from '../../db/imports/participant-import.queries.js';
 import { readForOthers } from '../../db/capture/datacapture-records.queries.js';
+import { requestPushesToOtherRecords } from '../../db/capture/push-requests.queries.js';
 import { auditActor, beforeAndAfter } from '../http/audit-actor.js';
 import { changesOf, erasedFaults } from './participant-import-plan.js';
 import type { ImportPlan, PlannedRow } from './participant-import-plan.js';
@@ -79,6 +80,13 @@ export class ImportWriter {
     );
     const moved = plan.changed.filter(({ changes }) => changes.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)));
     if (this.rules.dry_run) return;
+    const otherRecord = plan.changed.filter(
+      ({ changes, fields }) => changes.includes('external_id') && fields.external_id,
+    );
+    await requestPushesToOtherRecords(
+      tx,
+      otherRecord.map(({ known }) => known.id),
+    );
     await putOutbox(
       tx,
       moved.map(({ known }, i) => ({

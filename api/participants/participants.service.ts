@@ -1,12 +1,13 @@
 import { nowMs, nowIso } from '../../db/client/clock.js';
 import { returnEarly } from '../../db/scheduling/early-visits.js';
-import { followBaseline } from '../../db/scheduling/schedule-writes.queries.js';
+import { followBaseline, followWindows } from '../../db/scheduling/schedule-writes.queries.js';
 import { intoEvents } from '../../db/events/events.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { OutboxMessage } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { insertMany } from '../../db/client/sets/bulk-insert.js';
 import { readForAnother } from '../../db/capture/datacapture-records.queries.js';
+import { requestPushesToOtherRecords } from '../../db/capture/push-requests.queries.js';
 import { otherSpellingTaken } from '../../db/capture/record-spellings.queries.js';
 import { IDENTITY, erasedAt } from '../../db/participants/erasure.queries.js';
 import type { Participant } from '../../db/models/records.js';
@@ -144,6 +145,7 @@ export async function changeParticipant(
   });
   if (changed.includes('site_id'))
     await returnEarly({ tx, audit }, auditActor(actor, context), { studyId: before.study_id, participantId: id });
+  if (changed.includes('external_id') && fields.external_id) await requestPushesToOtherRecords(tx, [id]);
   if (changed.some((field) => ANCHOR_RELEVANT_FIELDS.includes(field)))
     await putOutbox(tx, [announceSourcesChanged(before, actor, context)]);
   return getParticipantOrThrow(tx, id);
@@ -245,7 +247,8 @@ export async function reinstateWithdrawn(
     withdrawal_reason: null,
     reinstated_at: nowIso(),
   });
-  // The study may have another baseline since the withdrawal: a completed visit is in no new version.
+  // The study may have other windows, or another baseline, by now: a completed visit is in no new version.
+  await followWindows(tx, before.study_id, [id]);
   await followBaseline(tx, [id]);
   const { withdrawn_at, withdrawal_reason } = before;
   audit.record({

@@ -88,7 +88,7 @@ export async function scheduleVisit(
  */
 async function keyWithin(tx: Tx, participantId: string, windowId: string): Promise<string> {
   const key = visitKey(participantId, windowIdentity(windowId));
-  return (await hasLiveVisit(tx, participantId, key)) ? randomUUID() : key;
+  return (await hasLiveVisit(tx, participantId, { visitKey: key, windowId })) ? randomUUID() : key;
 }
 
 const DAYS = ['target_date', 'window_open', 'window_close'] as const;

@@ -62,7 +62,7 @@ export async function createWindow(
     resource_id: window.id,
     metadata: { code: window.code, target_day: window.target_day },
   });
-  await regenerate(change, studyId, 'windows', changeId);
+  await regenerate(change, studyId, isBaselineOfEvent(window) ? 'baseline' : 'windows', changeId);
   return window;
 }
 
@@ -93,8 +93,10 @@ export async function changeWindow(
     resource_id: id,
     metadata: { fields, ...beforeAndAfter({ ...before }, input, fields, fields) },
   });
-  await regenerate(change, before.study_id, fields.includes('is_baseline') ? 'baseline' : 'windows', changeId);
-  return withEarlierOverrides(tx, before.study_id, await getWindowOrThrow(tx, id));
+  const window = await getWindowOrThrow(tx, id);
+  const marks = fields.includes('is_baseline') || (fields.includes('datacapture_event') && isBaselineOfEvent(window));
+  await regenerate(change, before.study_id, marks ? 'baseline' : 'windows', changeId);
+  return withEarlierOverrides(tx, before.study_id, window);
 }
 
 /** Deletes a window from the plan. @throws 404, 409 WINDOW_IN_USE once a visit of it was completed, STALE */
@@ -126,6 +128,10 @@ export async function getWindowOrThrow(tx: Tx, id: string, lock = false): Promis
   if (!window) throw problem('NOT_FOUND', { detail: 'There is no such visit window.' });
   return window;
 }
+
+/** Visits that the mapping planned for its event, completed ones too, are of the baseline from now on. */
+const isBaselineOfEvent = ({ is_baseline, datacapture_event }: VisitWindow): boolean =>
+  is_baseline && datacapture_event !== null;
 
 /**
  * Checks every participant's schedule again; unchanged ones get no new version. Anchors also depend on the baseline

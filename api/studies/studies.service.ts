@@ -2,10 +2,12 @@ import type { RequestScope } from '../http/state.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as others } from 'node:timers/promises';
 import { jsonTexts } from '../util/json-texts.js';
+import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import { requestMissedPushes } from '../../db/capture/push-requests.queries.js';
 import { retryDisabledTriggers } from '../../db/capture/webhook-events.queries.js';
 import { returnEarly } from '../../db/scheduling/early-visits.js';
 import type { Study } from '../../db/models/records.js';
+import { resumeReminders } from '../../db/notifications/reminders.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import {
   assignStudy,
@@ -16,6 +18,7 @@ import {
   updateStudy,
 } from '../../db/studies/studies.queries.js';
 import type { StudyLock, StudyRecord } from '../../db/studies/studies.queries.js';
+import { isEnded } from '../../db/studies/study-ended.js';
 import { isLong } from '../../workflows/domain/util/length.js';
 import { brokenRule, invalid, problem } from '../http/errors.js';
 import { FIRST_LIVED_DAY } from '../../workflows/domain/util/dates.js';
@@ -150,6 +153,7 @@ export async function changeStudy(
       { topic: 'study-changed', studyId: id, subject: id, payload: { kind: 'study', actor_user_id: actor.id } },
     ]);
   }
+  if (changed.includes('status') && given.status) await followStatus(tx, id, before.status, given.status);
   if (changed.includes('datacapture_enabled')) {
     await putOutbox(tx, [{ topic: 'datacapture-poll', studyId: id, subject: id }]);
     if (given.datacapture_enabled) {
@@ -159,6 +163,13 @@ export async function changeStudy(
   }
   const study = await getStudyOrThrow(tx, id);
   return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;
+}
+
+/** What was left undone for the study's former status, and is to do by the new one. */
+async function followStatus(tx: Tx, id: string, before: Study['status'], after: Study['status']): Promise<void> {
+  if (after === 'active') await resumeReminders(tx, id);
+  // Polls have passed over those whom the study did not enroll any more.
+  if (isEnded(before) && !isEnded(after) && (await findConfig(tx, id))) await updateConfig(tx, id, { polled_at: null });
 }
 
 /** A configuration is read with its study: it has as much as a body may have, however many changes it is made of. */

@@ -288,11 +288,6 @@ export interface PolicyOf {
 /** Statement for the study's current enrollment policy (null when it has none), and whether it enrolls. */
 export const policyStatement = (studyId: string): Statement => ({ sql: POLICY, values: [studyId] });
 
-/** The study's current enrollment policy; null when it has none. */
-export async function currentPolicyRow(tx: Tx, studyId: string): Promise<unknown> {
-  return (await currentPolicy(tx, studyId)).policy;
-}
-
 /** The study's current enrollment policy, and whether it enrolls. */
 export async function currentPolicy(tx: Tx, studyId: string): Promise<PolicyOf> {
   const [row] = await prepared<PolicyOf>(tx, POLICY, [studyId]);

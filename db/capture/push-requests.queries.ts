@@ -42,21 +42,41 @@ export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Prom
 }
 
 /**
- * The exchange is switched on again: the results of sessions that were completed while it was off are pushed. What is
- * older than the study's configuration never was for the capture system.
+ * Pushes the results of completed sessions that were passed over: the exchange was off, or none of their tasks was
+ * mapped. What is older than the study's configuration never was for the capture system.
+ * @param tasks only sessions with results of one of these
  */
-export async function requestMissedPushes(tx: Tx, studyId: string): Promise<void> {
+export async function requestMissedPushes(tx: Tx, studyId: string, tasks?: readonly string[]): Promise<void> {
   const missed = await query<{ id: string }>(
     tx,
     `select s.id from assessment_sessions s join datacapture_configs c on c.study_id = s.study_id
       where s.study_id = $1 and s.status = 'completed' and s.sync_status is null and s.visit_id is not null
         and s.completed_at >= c.created_at
+        and ($2::text[] is null
+          or exists (select from session_tasks k where k.session_id = s.id and k.task = any($2)))
       order by s.id`,
-    [studyId],
+    [studyId, tasks ? [...tasks] : null],
   );
   await requestPushes(
     tx,
     missed.map(({ id }) => id),
+  );
+}
+
+/**
+ * These participants have another record in the capture system: results that were delivered to the former one, or to
+ * none, are of that one.
+ */
+export async function requestPushesToOtherRecords(tx: Tx, participantIds: readonly string[]): Promise<void> {
+  if (participantIds.length === 0) return;
+  const pushes = await ResultPush.query(tx)
+    .whereRaw('participant_id = any(?)', [[...participantIds]])
+    .whereNot({ status: 'skipped' })
+    .orderBy('session_id')
+    .select('session_id');
+  await requestPushes(
+    tx,
+    pushes.map(({ session_id }) => session_id),
   );
 }
 

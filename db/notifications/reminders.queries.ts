@@ -244,6 +244,23 @@ export async function keepLatenessLimit(database: Database, hours: number): Prom
     .update({ max_lateness: database.raw(`? * interval '1 hour'`, [hours]) });
 }
 
+/** Reasons of reminders that were not sent for the status of their study. */
+const OF_THE_STUDY = ['study_draft', 'study_paused', 'study_completed', 'study_archived'];
+
+/**
+ * A study is active (again): reminders that came due meanwhile, and are not too late yet, are decided again. Older ones
+ * stay as they are, with their reason.
+ */
+export async function resumeReminders(tx: Tx, studyId: string): Promise<void> {
+  await prepared(
+    tx,
+    `update notifications n set status = 'pending', reason = null, attempt_at = n.due_at from reminder_limits l
+      where n.study_id = $1 and n.visit_key is not null and n.status in ('suppressed', 'cancelled')
+        and n.reason = any($2) and n.due_at > clock_timestamp() - l.max_lateness`,
+    [studyId, OF_THE_STUDY],
+  );
+}
+
 /** Stops reminders of superseded visits without a successor in a newer version. */
 export const stopSupersededStatement = (participantIds: readonly string[]): Statement => ({
   sql: `update notifications n set status = 'cancelled', reason = v.status

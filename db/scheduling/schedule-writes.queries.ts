@@ -188,3 +188,25 @@ export async function followBaseline(tx: Tx, participantIds: readonly string[]):
     [[...participantIds]],
   );
 }
+
+/**
+ * Gives live visits that the event mapping planned the window that their event has by now, with its baseline mark: a
+ * completed one is in no new version. Of several windows of an event the first in the plan's order is its window.
+ */
+export async function followWindows(tx: Tx, studyId: string, participantIds: readonly string[]): Promise<void> {
+  await prepared(
+    tx,
+    `with windows as materialized (
+       select distinct on (datacapture_event) id, datacapture_event, is_baseline from visit_windows
+         where study_id = $2 and datacapture_event is not null order by datacapture_event, sort_order, target_day, code
+     )
+     update scheduled_visits v set visit_window_id = w.id, is_baseline = w.is_baseline from windows w
+     where v.participant_id = any($1) and v.visit_window_id is null and v.event_definition_id is null
+       and v.schedule_version_id is not null and (v.status not in ('superseded', 'cancelled') or v.cancelled_by_hand)
+       and coalesce(v.changed_from->>'datacapture_event', v.datacapture_event) = w.datacapture_event
+       and not exists (select from scheduled_visits o where o.participant_id = v.participant_id
+         and o.visit_window_id = w.id and o.schedule_version_id is not null
+         and o.status not in ('superseded', 'cancelled'))`,
+    [[...participantIds], studyId],
+  );
+}

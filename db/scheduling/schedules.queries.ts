@@ -14,6 +14,7 @@ export interface WindowRow {
   window_after: number;
   is_baseline: boolean;
   datacapture_event: string | null;
+  event_identity?: string;
   sort_order: number;
 }
 export interface EventRow {
@@ -61,18 +62,22 @@ const EDC = `jsonb_build_object(
     c.is_default, 'weekend_days', c.weekend_days,
        'holidays', c.holidays) order by c.id) from holiday_calendars c where c.study_id = s.id), '[]'))`;
 
+/** `{[key]: identity}` of an event with another identity than its name; else `{}`. */
+const identityOf = (event: string, key: string) => `coalesce((select jsonb_build_object('${key}', k.value->'identity')
+         from jsonb_each(d.known_events) k where k.value->>'name' = ${event} and k.value->>'identity' <> ${event}
+           limit 1), '{}')`;
+
 /** The event mapping; an entry under a former name of its event also has the present one. */
-const MAPPING = `select jsonb_object_agg(m.key,
-  m.value || coalesce((select jsonb_build_object('identity', k.value->'identity')
-         from jsonb_each(d.known_events) k where k.value->>'name' = m.key and k.value->>'identity' <> m.key limit 1),
-           '{}'))
+const MAPPING = `select jsonb_object_agg(m.key, m.value || ${identityOf('m.key', 'identity')})
        from datacapture_configs d, jsonb_each(d.event_battery_mapping) m where d.study_id = s.id`;
 
 const SOURCES = `coalesce((select jsonb_agg(jsonb_build_object('id', w.id, 'code', w.code, 'name', w.name, 'battery_id',
   w.battery_id, 'target_day', w.target_day,
          'window_before', w.window_before, 'window_after', w.window_after, 'is_baseline', w.is_baseline,
            'datacapture_event', w.datacapture_event, 'sort_order', w.sort_order)
-         order by w.sort_order, w.target_day, w.code) from visit_windows w where w.study_id = s.id), '[]') as windows,
+           || ${identityOf('w.datacapture_event', 'event_identity')}
+         order by w.sort_order, w.target_day, w.code) from visit_windows w
+           left join datacapture_configs d on d.study_id = w.study_id where w.study_id = s.id), '[]') as windows,
        coalesce((${MAPPING}), '{}') as mapping,
        coalesce((select jsonb_object_agg(k.value->>'name', k.value->'arm') from datacapture_configs d,
          jsonb_each(d.known_events) k where d.study_id = s.id), '{}') as event_arms,

@@ -271,11 +271,16 @@ export async function insertVisit(
   return row.id;
 }
 
-/** Whether this key has a visit that is neither superseded nor cancelled. */
-export async function hasLiveVisit(tx: Tx, participantId: string, visitKey: string): Promise<boolean> {
+/** Whether this key, or a schedule for this window, has a visit that is neither superseded nor cancelled. */
+export async function hasLiveVisit(
+  tx: Tx,
+  participantId: string,
+  { visitKey, windowId }: { visitKey: string; windowId: string },
+): Promise<boolean> {
   return (
     (await tx(FROM)
-      .where({ participant_id: participantId, visit_key: visitKey })
+      .where({ participant_id: participantId })
+      .whereRaw('(visit_key = ? or (visit_window_id = ? and schedule_version_id is not null))', [visitKey, windowId])
       .whereNotIn('status', ['superseded', 'cancelled'])
       .first('id')) !== undefined
   );

@@ -11,6 +11,8 @@ export interface WindowDefinition {
   window_after: number;
   is_baseline: boolean;
   datacapture_event: string | null;
+  /** The identity of its event's visits, if the event was renamed. */
+  event_identity?: string;
   sort_order: number;
 }
 export interface EventMapping {
@@ -28,7 +30,7 @@ export interface PlannedVisit {
    * from it.
    */
   identity: string;
-  /** For a window of a mapped event: the visit's identity if it was planned before the window existed. */
+  /** For a window of an event: the visit's identity if the event's mapping planned it before the window existed. */
   before_window?: string;
   visit_window_id: string | null;
   /** Set on study event instances (`edc` mode), where the window is null. */
@@ -71,12 +73,17 @@ export function planVisits(
   }
   const visits: PlannedVisit[] = [];
   const mapped = new Set<string>();
-  const known = new Set(Object.values(mapping).map(({ identity }) => identity));
+  const known = new Set([
+    ...Object.values(mapping).map(({ identity }) => identity),
+    ...windows.map(({ event_identity }) => event_identity),
+  ]);
+  // The former name of another event does not identify this event's visit.
+  const eventIdentity = (event: string, identity: string | undefined) =>
+    `event:${identity ?? (known.has(event) ? `${event}#` : event)}`;
   for (const [event, rule] of Object.entries(mapping)) {
     const window = windowOf.get(event);
     if (window) mapped.add(window.id);
-    // The former name of another event does not identify this event's visit.
-    const ofEvent = `event:${rule.identity ?? (known.has(event) ? `${event}#` : event)}`;
+    const ofEvent = eventIdentity(event, rule.identity);
     visits.push(
       place(
         anchorDate,
@@ -95,15 +102,19 @@ export function planVisits(
   }
   for (const window of windows) {
     if (mapped.has(window.id)) continue;
+    const { datacapture_event: event, event_identity } = window;
     visits.push(
       place(
         anchorDate,
         {
           identity: windowIdentity(window.id),
+          // The mapping had its event before, and may have planned the visit.
+          ...(event !== null &&
+            windowOf.get(event) === window && { before_window: eventIdentity(event, event_identity) }),
           visit_window_id: window.id,
           name: window.name,
           battery_id: window.battery_id,
-          datacapture_event: window.datacapture_event,
+          datacapture_event: event,
           is_baseline: window.is_baseline,
         },
         window,

@@ -116,9 +116,9 @@ export const germanOfCapture: [string, string][] = [
   ],
   [
     'The study is completed or archived: the record was not enrolled. ' +
-      'Once the study is active again, a sync enrolls it.',
+      'Once the study is active again, the next poll or a sync enrolls it.',
     'Die Studie ist abgeschlossen oder archiviert: Der Datensatz wurde nicht aufgenommen. ' +
-      'Ist die Studie wieder aktiv, nimmt ihn ein Abgleich auf.',
+      'Ist die Studie wieder aktiv, nimmt ihn der nächste regelmäßige Abgleich auf, oder ein eigens gestarteter.',
   ],
   [
     'A record id of more than {} characters cannot be kept.',

@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { MAPPING, PushStage, SUMMARY } from './push-stage.js';
+
+describe('results of a task that gets its fields in the capture system later', function () {
+  this.timeout(120_000);
+  let stage: PushStage;
+  before(async function () {
+    this.timeout(240_000);
+    stage = await PushStage.set();
+  });
+  after(() => stage?.clear());
+
+  it('go out once it is mapped; what was delivered, or has no field yet, is left alone', async () => {
+    const study = await stage.study({ data_field_mapping: { stroop: MAPPING.stroop } });
+    const results: Record<string, Record<string, number>>[] = [
+      { digit_span: { span: 5.5 } },
+      { stroop: SUMMARY },
+      { flanker: { mean_rt: 300 } },
+    ];
+    const [unmapped, mapped, other] = await Promise.all(results.map((summaries) => study.ended({ summaries })));
+    await study.synced(mapped!.session);
+    for (const { session } of [unmapped!, other!])
+      await study.attempt(session, ({ status }) => status === 'skipped', 'a session without mapped results');
+
+    await study.configure({ data_field_mapping: { digit_span: MAPPING.digit_span } });
+    await study.synced(unmapped!.session);
+    expect(study.standing(unmapped!.record!)).to.include({ span: '5.5' });
+    // A field more of a task is not another task.
+    await study.configure({ data_field_mapping: { digit_span: { fields: { total: 'trials' } } } });
+    expect((await study.seeVisit(unmapped!.visit)).data_sync_status).to.equal('synced');
+    const attempts = await Promise.all([unmapped!, mapped!, other!].map(({ session }) => study.attempts(session)));
+    expect(attempts.map((all) => all.map(({ status }) => status))).to.deep.equal([
+      ['skipped', 'success'],
+      ['success'],
+      ['skipped'],
+    ]);
+  });
+});
