@@ -207,11 +207,13 @@ export function reencrypt(sealed: string, place: string, from: SecretBox, to: Se
   return to.seal(from.open(sealed, place), place);
 }
 
-/** The battery ids of these that the study does not have. */
+/** The battery ids of these that the study does not have. The others are not deleted before the commit. */
 export async function unknownBatteries(tx: Tx, studyId: string, ids: readonly number[]): Promise<number[]> {
   const known: number[] = await tx('batteries')
     .where({ study_id: studyId })
     .whereIn('id', [...ids])
+    .orderBy('id')
+    .forKeyShare()
     .pluck('id');
   return ids.filter((id) => !known.includes(id));
 }
