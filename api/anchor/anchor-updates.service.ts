@@ -43,11 +43,11 @@ async function participantOf(
   services: Dependencies,
   { studyId, participantId, evenWithdrawn = false }: Addressed,
   details: MessageDetails & { id: string },
-): Promise<ParticipantAddress & { status: string; kept: boolean }> {
+): Promise<ParticipantAddress & { status: string; erased: boolean; kept: boolean }> {
   const row = await addressWithDetails(services.database, studyId, participantId, { ...details, evenWithdrawn });
   if (!row) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  const { id, study_id, site_id, status, kept } = row;
-  return { participant_id: id, study_id, site_id, status, kept };
+  const { id, study_id, site_id, status, erased, kept } = row;
+  return { participant_id: id, study_id, site_id, status, erased, kept };
 }
 
 interface Addressed {
@@ -128,7 +128,7 @@ export const updateIdsOf = (requestKey: string, own: string | null) => ({
 const isOver = ({ refused, http_request_id: earlier }: AnchorOutcome, own: string): boolean =>
   refused !== undefined && earlier !== undefined && earlier !== null && earlier !== own;
 
-/** @throws 404, 409 PARTICIPANT_WITHDRAWN, 503 */
+/** @throws 404, 409 PARTICIPANT_WITHDRAWN or, of a decision, NOT_PENDING after an erasure, 503 */
 async function send(
   services: Dependencies,
   target: Addressed & { updateId: string },
@@ -140,6 +140,11 @@ async function send(
   const participant = await participantOf(services, target, details);
   if (participant.status === 'withdrawn' && !target.evenWithdrawn)
     throw problem('PARTICIPANT_WITHDRAWN', { detail: 'The participant has withdrawn: the anchor stays as it is.' });
+  // A reason that is given now would be kept of an erased participant, here or in a workflow's history.
+  if (participant.erased)
+    throw problem('NOT_PENDING', {
+      detail: 'The participant’s identity was erased: the override request ended with it.',
+    });
   await services.temporal.client();
   try {
     const { participant_id, study_id } = participant;

@@ -47,14 +47,15 @@ export async function decideOnOverride(
   const updateIds = updateIdsOf(requestKey, sender.request_id?.slice(0, 36) ?? null);
   const authorizationIds = Object.values(updateIds).map(authorizationIdOf);
   const deciding = { services, actor, studyId, requestId, authorizationIds };
-  await recordingRefusals({ studyId, requestId, userId: actor.id }, () =>
-    signDecision(deciding, decision, { proof, meaning }),
-  );
-  return updateAnchor(
-    services,
-    { studyId, participantId, updateId: requestKey, authorizationId: authorizationIdOf, evenWithdrawn: true },
-    decideOverride,
-    message,
+  const about = { studyId, requestId, userId: actor.id };
+  await recordingRefusals(about, () => signDecision(deciding, decision, { proof, meaning }));
+  return recordingRefusals(about, () =>
+    updateAnchor(
+      services,
+      { studyId, participantId, updateId: requestKey, authorizationId: authorizationIdOf, evenWithdrawn: true },
+      decideOverride,
+      message,
+    ),
   ).catch(async (fault: unknown) => {
     // A decision without an answer in time may still be executed.
     if (fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);

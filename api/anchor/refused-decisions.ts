@@ -38,11 +38,12 @@ class RefusedDecision extends Problem {
   }
 }
 
-/** Does the work; a refusal of it is a record of the study. @throws its refusal */
+/** Does the work; a refusal of it that is no record yet is a record of the study. @throws its refusal */
 export async function recordingRefusals<T>(about: Deciding, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (fault) {
-    throw fault instanceof Problem && fault.status < 500 ? new RefusedDecision(fault, about) : fault;
+    const isUnrecorded = fault instanceof Problem && fault.status < 500 && !fault.options.recorded;
+    throw isUnrecorded ? new RefusedDecision(fault, about) : fault;
   }
 }

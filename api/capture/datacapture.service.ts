@@ -2,6 +2,7 @@ import type { AuditTrail } from '../../db/audit/audit.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { breakerOf, forgetOutage } from '../../db/capture/breakers.queries.js';
 import {
+  configForUpdate,
   findConfig,
   insertConfig,
   pushCounts,
@@ -95,7 +96,7 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
     saving.services.database,
     saving.studyId,
     async ({ tx, audit }) => {
-      const stored = await findConfig(tx, saving.studyId, 'for no key update');
+      const stored = await configForUpdate(tx, saving.studyId);
       saving.assertIfMatch(stored && configVersion(stored));
       const origins = changedOrigin(stored?.api_url, change);
       // A full import, or another setting then, may have brought an address that is not saved here.

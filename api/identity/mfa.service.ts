@@ -83,6 +83,8 @@ export async function setUpMfa(
   const codes = newRecoveryCodes();
   const sealed = secretBox(services.settings, (box) => box.seal(secret, totpPlace(actor.id)));
   await withStudyScope(services.database, [], async ({ tx, audit }) => {
+    // Of two set-ups at once the second replaces the first, as one after the other.
+    await userSecretForUpdate(tx, actor.id);
     await requireStanding(tx, actor, credential);
     await requireRecentProof(tx, services.settings, { actor, credential, proof });
     if ((await secondFactor(tx, actor.id))?.verified) throw problem('MFA_ENABLED');
@@ -105,6 +107,8 @@ export async function setUpMfa(
  */
 export async function verifyMfa({ services, actor, credential, context }: Own, code: string) {
   return withStudyScope(services.database, [], async ({ tx, audit }) => {
+    // The user first, as a proof of the factor does.
+    const user = await userSecretForUpdate(tx, actor.id);
     await requireStanding(tx, actor, credential);
     const factor = await secondFactor(tx, actor.id);
     if (!factor) throw problem('MFA_NOT_SET_UP');
@@ -122,7 +126,7 @@ export async function verifyMfa({ services, actor, credential, context }: Own, c
     audit.record({ ...entry, action: 'login', metadata: { factor: 'totp' } });
     return {
       mfa_enabled: true as const,
-      ...(await signIn(services, tx, (await userSecretForUpdate(tx, actor.id))!, context)),
+      ...(await signIn(services, tx, user!, context)),
     };
   });
 }

@@ -2,7 +2,11 @@ import type { Static } from 'typebox';
 import { nowIso } from '../../db/client/clock.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import type { Eligibility } from '../../db/models/records.js';
-import { eligibilityOf, putEligibility as put } from '../../db/participants/eligibility.queries.js';
+import {
+  eligibilityForUpdate,
+  eligibilityOf,
+  putEligibility as put,
+} from '../../db/participants/eligibility.queries.js';
 import { boundFaults } from '../../workflows/domain/participants/fact-bounds.js';
 import type { Actor } from '../http/access.js';
 import { invalidFields, problem } from '../http/errors.js';
@@ -45,7 +49,7 @@ export async function saveEligibility(
   if (tooMuch.length > 0) throw invalidFields(tooMuch);
   // An erasure comes before this transaction or after it.
   const participant = await lockForShare(tx, participantId);
-  const before = await eligibilityOf(tx, participantId, true);
+  const before = await eligibilityForUpdate(tx, participantId);
   assertIfMatch(before && { ...before });
   const status = input.status ?? 'pending';
   const confirmed = status === 'eligible' || status === 'ineligible';

@@ -7,6 +7,7 @@ import {
   closedLink,
   insertLinkNotification,
   linkHash,
+  lockHolderOfLink,
   openCaregiverLink,
   openLink,
 } from '../../db/portal/portal.queries.js';
@@ -117,6 +118,7 @@ export async function openSession(
     const issue = (holder: PortalPrincipal, study_id: string) =>
       issuePortalTokens(services, tx, { holder, study_id, remember }, context);
     const entry = { user_id: null, request_id: context.requestId };
+    await lockHolderOfLink(tx, hash);
     const participant = await openLink(tx, hash);
     if (participant) {
       audit.record({

@@ -86,8 +86,8 @@ export async function removeEventDefinition(
   const { tx } = change;
   const before = await getEventDefinitionOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  if (await eventHasCompletedInstances(tx, id)) throw problem('EVENT_IN_USE');
-  await deleteEventDefinition(tx, id);
+  if ((await eventHasCompletedInstances(tx, id)) || !(await deleteEventDefinition(tx, id)))
+    throw problem('EVENT_IN_USE');
   await noteChange(change, before, 'event_definition_deleted', { changeId });
 }
 

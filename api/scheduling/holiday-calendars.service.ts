@@ -5,6 +5,7 @@ import {
   clearDefault,
   deleteCalendar,
   insertCalendar,
+  lockDefault,
   siteIsOf,
   studyHasCalendar,
   updateCalendar,
@@ -44,6 +45,7 @@ export async function createCalendar(
 ): Promise<HolidayCalendarRecord> {
   const { tx } = change;
   const site = input.site_id ?? null;
+  await lockDefault(tx, studyId);
   const fields = {
     ...fieldsOf(input),
     is_default: input.is_default ?? (site === null && !(await studyHasCalendar(tx, studyId))),
@@ -73,7 +75,9 @@ export async function changeCalendar(
   const wanted = fieldsOf(input);
   const fields = changedFields({ ...before }, { ...wanted });
   if (fields.length === 0) return before;
-  const former = input.is_default && !before.is_default ? await clearDefault(tx, before.study_id) : undefined;
+  const becomesDefault = input.is_default === true && !before.is_default;
+  if (becomesDefault) await lockDefault(tx, before.study_id);
+  const former = becomesDefault ? await clearDefault(tx, before.study_id) : undefined;
   await mapConstraintErrors(unique, () => updateCalendar(tx, id, wanted));
   await noteChange(change, before, 'holiday_calendar_changed', { fields, ...(former && { default_before: former }) });
   return withEarlierOverrides(tx, before.study_id, await getCalendarOrThrow(tx, id));

@@ -5,6 +5,7 @@ import { visitKey } from '../../db/audit/hashing.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import type { ParticipantRecord } from '../../db/participants/participants.queries.js';
+import { lockSession } from '../../db/assessment/sessions.queries.js';
 import { statusToday } from '../../db/scheduling/visit-statuses.queries.js';
 import { requestPushes } from '../../db/capture/push-requests.queries.js';
 import { hasLiveVisit, insertVisit, updateVisit, visitById } from '../../db/scheduling/visits.queries.js';
@@ -114,7 +115,7 @@ export async function changeVisit(
   // review comes before it or after.
   if (given.status === 'cancelled' || READ_BY_SCHEDULES.some((field) => given[field] !== undefined))
     await lockAnchors(tx, [(await getVisitOrThrow(tx, id)).participant_id]);
-  const { visit: before, participant } = await lockVisitForShare(tx, id);
+  const { visit: before, participant } = await lockVisitForShare(tx, id, given.datacapture_event !== undefined);
   assertIfMatch({ ...before });
   const input = await withPresentEvent(tx, before.study_id, given);
   const { reason, ...change } = input;
@@ -211,12 +212,19 @@ export async function getVisitOrThrow(tx: Tx, id: string, lock = false): Promise
   return visit;
 }
 
-/** The visit, locked, and its participant with a shared lock: a withdrawal comes before the change or after it. */
+/**
+ * The visit, locked, and its participant with a shared lock: a withdrawal comes before the change or after it.
+ * @param withSession also the session that completed it: its push is requested, and the end of a push locks the session
+ * first
+ */
 export async function lockVisitForShare(
   tx: Tx,
   id: string,
+  withSession = false,
 ): Promise<{ visit: VisitRecord; participant: ParticipantRecord }> {
-  const participant = await lockForShare(tx, (await getVisitOrThrow(tx, id)).participant_id);
+  const { participant_id, session_id } = await getVisitOrThrow(tx, id);
+  const participant = await lockForShare(tx, participant_id);
+  if (withSession && session_id !== null) await lockSession(tx, session_id);
   return { visit: await getVisitOrThrow(tx, id, true), participant };
 }
 

@@ -109,9 +109,8 @@ export async function removeWindow(
   const { tx, audit, actor, context } = change;
   const before = await getWindowOrThrow(tx, id, true);
   assertIfMatch({ ...before });
-  if (await windowHasCompletedVisits(tx, id))
+  if ((await windowHasCompletedVisits(tx, id)) || !(await deleteWindow(tx, id)))
     throw problem('WINDOW_IN_USE', { detail: 'A visit of this window was completed: the window cannot be deleted.' });
-  await deleteWindow(tx, id);
   audit.record({
     ...auditActor(actor, context),
     study_id: before.study_id,

@@ -10,23 +10,25 @@ export interface LiveVisit {
   window_open: string;
 }
 
+const LIVE = `select id, status, is_baseline, datacapture_event, session_id, window_open from scheduled_visits
+  where visit_key = $1 and status not in ('superseded', 'cancelled')`;
+
 /**
  * The current row of a visit, locked: a visit of an older schedule version is completed on the live row of the same
- * key. Undefined: the visit is no longer in the plan. Two statements, so that a row which a re-anchoring just inserted
- * is seen once its lock is free.
+ * key. Undefined: the visit is no longer in the plan. Statement by statement, so that a row which a re-anchoring just
+ * inserted is seen once its lock is free: of one that was replaced while it was waited for, the successor is taken.
  */
 export async function liveVisit(tx: Tx, visitId: string): Promise<LiveVisit | undefined> {
   const named = (
     await query<{ visit_key: string }>(tx, 'select visit_key from scheduled_visits where id = $1 for update', [visitId])
   )[0];
   if (!named) return undefined;
-  const rows = await query<LiveVisit>(
-    tx,
-    `select id, status, is_baseline, datacapture_event, session_id, window_open from scheduled_visits
-      where visit_key = $1 and status not in ('superseded', 'cancelled') for update`,
-    [named.visit_key],
-  );
-  return rows[0];
+  for (;;) {
+    const [locked] = await query<LiveVisit>(tx, `${LIVE} for update`, [named.visit_key]);
+    if (locked) return locked;
+    const [successor] = await query<LiveVisit>(tx, LIVE, [named.visit_key]);
+    if (!successor) return undefined;
+  }
 }
 
 /** Completes visits by their sessions, in one statement; closed visits are skipped. Returns the completed ones. */

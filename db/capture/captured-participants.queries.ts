@@ -233,7 +233,10 @@ export interface CaptureForm {
   items: Record<string, unknown>;
 }
 
-/** The facts from the capture system, as one form of each participant. */
+/**
+ * The facts from the capture system, as one form of each participant, locked: a form is signed before they are written,
+ * and stays as it was signed, or after it.
+ */
 export async function captureForms(
   tx: Tx,
   participantIds: readonly string[],
@@ -243,7 +246,7 @@ export async function captureForms(
   const rows = await prepared<CaptureForm>(
     tx,
     `select id, participant_id, status, items from form_instances where participant_id = any($1) and form_oid = $2
-      and origin = 'datacapture' order by created_at desc`,
+      and origin = 'datacapture' order by created_at desc for no key update`,
     [[...participantIds], formOid],
   );
   return new Map(rows.map((row) => [row.participant_id, row]));

@@ -1,3 +1,4 @@
+import { lockByName } from '../client/advisory-lock.js';
 import { runTogether } from '../client/builders.js';
 import { SecretBox } from '../client/crypto.js';
 import type { Statement } from '../client/one-trip.js';
@@ -95,6 +96,15 @@ export async function findConfig(
   const found = CaptureConfig.query(tx).findOne({ study_id: studyId });
   if (lock) void found.forNoKeyUpdate();
   return found.castTo<DatacaptureConfigRow | undefined>();
+}
+
+/**
+ * The configuration of a study, locked until the commit. So is one that is not there yet: of two requests that make it,
+ * the second changes what the first has made.
+ */
+export async function configForUpdate(tx: Tx, studyId: string): Promise<DatacaptureConfigRow | undefined> {
+  await lockByName(tx, `capture configuration ${studyId}`);
+  return findConfig(tx, studyId, 'for no key update');
 }
 
 /** The configuration of a study and the names of its batteries, which its mapping refers to; in one round trip. */
@@ -207,11 +217,13 @@ export function reencrypt(sealed: string, place: string, from: SecretBox, to: Se
   return to.seal(from.open(sealed, place), place);
 }
 
-/** The battery ids of these that the study does not have. */
+/** The battery ids of these that the study does not have. The others are not deleted before the commit. */
 export async function unknownBatteries(tx: Tx, studyId: string, ids: readonly number[]): Promise<number[]> {
   const known: number[] = await tx('batteries')
     .where({ study_id: studyId })
     .whereIn('id', [...ids])
+    .orderBy('id')
+    .forKeyShare()
     .pluck('id');
   return ids.filter((id) => !known.includes(id));
 }

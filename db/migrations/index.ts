@@ -90,7 +90,7 @@ import * as partialPushes from './0115-partial-pushes.js';
 import * as activeDeviceSessions from './0116-active-device-sessions.js';
 import * as erasedVisitNames from './0122-erased-visit-names.js';
 import * as formerErasures from './0123-former-erasures.js';
-import * as reminderHours from './0123b-reminder-hours.js';
+import * as reminderHours from './0124-reminder-hours.js';
 
 export interface SqlMigration {
   name: string;

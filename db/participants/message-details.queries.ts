@@ -13,6 +13,8 @@ export interface AddressedParticipant {
   study_id: string;
   site_id: string | null;
   status: string;
+  /** The identity was erased. */
+  erased: boolean;
   /** Whether the details were stored: the message references them, and does not carry them. */
   kept: boolean;
 }
@@ -22,7 +24,7 @@ const GONE = `interval '1 minute'`;
 /**
  * Reads a message's participant and, in the same round trip, stores its details under `id` for the worker that executes
  * it. Nothing is stored for a missing participant, or a withdrawn one that gets no message, nor while a worker of an
- * earlier release may receive it.
+ * earlier release may receive it; nor after an erasure, which has removed such texts: it comes before this, or after.
  *
  * The commit does not wait for the disk (two of the thirty milliseconds of a decision): the decision's own commit
  * flushes it. If the database crashes before, the message is refused, since its details are gone, and sent once more.
@@ -38,10 +40,11 @@ export async function addressWithDetails(
     studyId,
     [
       {
-        sql: `with p as (select id, study_id, site_id, status from participants where id = $1),
+        sql: `with p as materialized (select id, study_id, site_id, status, erased_at is not null as erased
+            from participants where id = $1 for key share),
           kept as (insert into message_details (id, study_id, participant_id, reason, ip_address, user_agent)
             select $2, p.study_id, p.id, $3, $4, $5 from p
-            where (p.status <> 'withdrawn' or $6 = 'even withdrawn')
+            where (p.status <> 'withdrawn' or $6 = 'even withdrawn') and not p.erased
               and not exists (select from worker_signs w
                 where not w.reads_details and w.seen_at > clock_timestamp() - ${GONE})
             returning id)

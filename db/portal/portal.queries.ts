@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { raw } from 'objection';
 import type { Model, QueryBuilder } from 'objection';
+import type { Knex } from 'knex';
 import { Notification } from '../models/messages.js';
 import { Caregiver, PortalLink } from '../models/portal.js';
 import { Participant } from '../models/records.js';
@@ -137,6 +138,15 @@ export async function linkPeriod(tx: Tx, notificationId: string, minutes: number
   return row?.period ?? 0;
 }
 
+/** Locks the participant or caregiver whom a row names: their address changes before this transaction, or after it. */
+async function lockHolder(tx: Tx, named: (key: string) => Knex.QueryBuilder): Promise<void> {
+  for (const [holders, key] of [
+    ['participants', 'participant_id'],
+    ['caregivers', 'caregiver_id'],
+  ] as const)
+    await tx(holders).whereIn('id', named(key)).forShare().select('id');
+}
+
 /**
  * Stores the hash of the token in a notification that is about to be sent; the last one counts. An address is corrected
  * before this transaction, or after it, and then ends the link.
@@ -148,12 +158,7 @@ export async function keepLink(
   tx: Tx,
   link: { notificationId: string; hash: Buffer; minutes: number; to: string },
 ): Promise<'kept' | 'opened' | 'moved'> {
-  const notification = tx('notifications').where({ id: link.notificationId });
-  for (const [holders, key] of [
-    ['participants', 'participant_id'],
-    ['caregivers', 'caregiver_id'],
-  ] as const)
-    await tx(holders).whereIn('id', notification.clone().select(key)).forShare().select('id');
+  await lockHolder(tx, (key) => tx('notifications').where({ id: link.notificationId }).select(key));
   const present = (await tx('notifications as n')
     .leftJoin('participants as p', 'p.id', 'n.participant_id')
     .leftJoin('caregivers as c', 'c.id', 'n.caregiver_id')
@@ -176,6 +181,13 @@ export async function keepLink(
   );
   return rowCount === 1 ? 'kept' : 'opened';
 }
+
+/**
+ * Locks the holder of a link until the commit. Who corrects the address ends the link before it is opened, or the login
+ * that came of it.
+ */
+export const lockHolderOfLink = (tx: Tx, hash: Buffer): Promise<void> =>
+  lockHolder(tx, (key) => tx('portal_links').where({ token_hash: hash }).select(key));
 
 /** Opens a link: once, before it expires, for an enrolled participant. Of two concurrent requests one finds nothing. */
 export async function openLink(tx: Tx, hash: Buffer): Promise<PortalParticipant | undefined> {

@@ -66,8 +66,17 @@ export async function updateEventDefinition(tx: Tx, id: string, fields: EventDef
   if (Object.keys(columns).length > 0) await tx('event_definitions').where({ id }).update(columns);
 }
 
-export async function deleteEventDefinition(tx: Tx, id: string): Promise<void> {
+/**
+ * Deletes an event; its instances stay, without it.
+ * @returns false if one of them has been completed meanwhile: the caller rolls back
+ */
+export async function deleteEventDefinition(tx: Tx, id: string): Promise<boolean> {
+  const released = (await tx('scheduled_visits')
+    .where({ event_definition_id: id })
+    .update({ event_definition_id: null })
+    .returning('status')) as { status: string }[];
   await tx('event_definitions').where({ id }).delete();
+  return !released.some(({ status }) => status === 'completed');
 }
 
 export async function eventHasCompletedInstances(tx: Tx, id: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { lockByName } from '../client/advisory-lock.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
@@ -35,6 +36,9 @@ export async function calendarById(tx: Tx, id: string, lock = false): Promise<Ho
   if (lock) void found.forUpdate();
   return found.first(tx.raw(COLUMNS)) as Promise<HolidayCalendarRecord | undefined>;
 }
+
+/** Changes of which calendar is the study's default run one after another. */
+export const lockDefault = (tx: Tx, studyId: string): Promise<void> => lockByName(tx, `default calendar ${studyId}`);
 
 export async function studyHasCalendar(tx: Tx, studyId: string): Promise<boolean> {
   return (await tx('holiday_calendars').where({ study_id: studyId, site_id: null }).first('id')) !== undefined;

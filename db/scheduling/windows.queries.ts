@@ -1,5 +1,5 @@
 import { lockByName } from '../client/advisory-lock.js';
-import { VisitWindow } from '../models/records.js';
+import { ScheduledVisit, VisitWindow } from '../models/records.js';
 import { orderClause, page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import type { Tx } from '../client/database.js';
@@ -54,8 +54,17 @@ export async function windowHasCompletedVisits(tx: Tx, id: string): Promise<bool
   return (await tx('scheduled_visits').where({ visit_window_id: id, status: 'completed' }).first('id')) !== undefined;
 }
 
-export async function deleteWindow(tx: Tx, id: string): Promise<void> {
+/**
+ * Deletes a window; its visits stay, without it.
+ * @returns false if one of them has been completed meanwhile: the caller rolls back
+ */
+export async function deleteWindow(tx: Tx, id: string): Promise<boolean> {
+  const released = await ScheduledVisit.query(tx)
+    .where({ visit_window_id: id })
+    .patch({ visit_window_id: null })
+    .returning('status');
   await VisitWindow.query(tx).deleteById(id);
+  return !released.some(({ status }) => status === 'completed');
 }
 
 /** Whether the battery belongs to the study. */

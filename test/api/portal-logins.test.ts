@@ -1,5 +1,8 @@
 import { expect } from 'chai';
+import { openDatabase } from '../../db/client/knex.js';
 import type { Person } from '../anchor/stage.js';
+import { sendFile } from '../data/stage.js';
+import { atItsCommit, whileHeld } from '../support/held-row.js';
 import { Http, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { mailsTo, sendCaregiverLink, sendLink, tokenIn } from '../support/portal.js';
@@ -100,6 +103,33 @@ describe('Logins of the portal', () => {
     expect(await sees(refreshed!.body.portal_token!)).to.equal(401);
     expect(await refused(refreshed!.body.refresh_token!)).to.deep.equal(REFUSED);
     expect((await setting.stage.admin.expect<{ total: number }>(200, 'GET', path)).total).to.equal(0);
+  });
+
+  it('of a link that is opened while a file corrects its address end with the address', async () => {
+    const participant_code = unique('P');
+    const who = await setting.person({ participant_code });
+    const link = await sendLink(setting.stage.admin, who.id);
+    const file = `participant_code,email\n${participant_code},${unique('right')}@example.org\n`;
+    const owner = openDatabase({
+      url: setting.stage.run.database_url,
+      poolMax: 2,
+      name: 'portal-links',
+      asOwner: true,
+    });
+    try {
+      const [opening, correcting] = await whileHeld<{ status: number; body: object }>(
+        owner,
+        atItsCommit(setting.study.id),
+        () => setting.anybody.post('/api/portal/session', { token: link }),
+        () => sendFile(setting.stage.admin, setting.study.id, file, '?mode=upsert'),
+      );
+      expect([opening!.status, correcting!.status]).to.deep.equal([200, 200]);
+      const { portal_token, refresh_token } = opening!.body as Tokens;
+      expect(await sees(portal_token)).to.equal(401);
+      expect(await refused(refresh_token)).to.deep.equal(REFUSED);
+    } finally {
+      await owner.destroy();
+    }
   });
 
   it('end with a withdrawal, a changed address, a logout and their time', async () => {

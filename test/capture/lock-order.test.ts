@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
 import type { Database } from '../../db/client/database.js';
+import { whileHeld } from '../support/held-row.js';
 import { Http } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Stage, synced } from './support.js';
@@ -59,38 +60,10 @@ describe('What changes a participant at the same time never waits for each other
         )
       ).rows[0].deadlocks,
     );
-  /** The process ids of a database connection, of those that wait for its locks, and of those that wait for these. */
-  async function behind(holder: number): Promise<Set<number>> {
-    const { rows } = await owner.raw<{ rows: { pid: number; by: number[] }[] }>(
-      'select pid, pg_blocking_pids(pid) as by from pg_stat_activity where datname = current_database()',
-    );
-    const found = new Set([holder]);
-    for (let size = 0; size < found.size;) {
-      size = found.size;
-      for (const { pid, by } of rows) if (by.some((each) => found.has(each))) found.add(pid);
-    }
-    return found;
-  }
-
   /** Begins each while the row is held, one behind the other, then lets them go on. @returns circles that came of it */
   async function meanwhile(row: string, id: string, ...begun: (() => Promise<unknown>)[]): Promise<number> {
     const before = await circles();
-    const holder = await owner.transaction();
-    const works: Promise<unknown>[] = [];
-    try {
-      const { pid } = (await holder.raw('select pg_backend_pid() as pid')).rows[0];
-      await holder.raw(row, [id]);
-      for (const begin of begun) {
-        const there = await behind(pid);
-        works.push(begin());
-        await until(async () => [...(await behind(pid))].some((each) => !there.has(each)), {
-          what: 'the next to wait',
-        });
-      }
-    } finally {
-      await holder.rollback();
-    }
-    await Promise.all(works);
+    await whileHeld(owner, [row, id], ...begun);
     return (await circles()) - before;
   }
   const ANCHOR = 'select 1 from anchor_dates where participant_id = ? for update';
@@ -101,6 +74,37 @@ describe('What changes a participant at the same time never waits for each other
   const erase = (id: string) => () =>
     admin.expect(200, 'POST', `/api/participants/${id}/erase`, { reason: 'asked for it' });
   const read = () => synced(study);
+  /** A session of somebody's first visit. */
+  async function started(id: string): Promise<{ sessionId: string; visitId: string }> {
+    const [visit] = await stage.sql<{ id: string }>(
+      "select id from scheduled_visits where participant_id = ? and status in ('scheduled', 'open', 'missed') order by target_date limit 1",
+      [id] as never,
+    );
+    return admin.expect(201, 'POST', '/api/session/start', {
+      participant_id: id,
+      language: 'en',
+      visit_id: visit!.id,
+    });
+  }
+  const end = (sessionId: string) => {
+    const headers = { headers: { 'X-Session-ID': sessionId } };
+    return new Http(stage.run.api).expect(200, 'POST', '/api/session/end', { session_id: sessionId }, headers);
+  };
+  /** One that has ended, and whose push too. */
+  async function ended(id: string): Promise<{ sessionId: string; visitId: string }> {
+    const session = await started(id);
+    await end(session.sessionId);
+    await until(
+      async () =>
+        (
+          await stage.sql("select 1 from result_pushes where session_id = ? and status not in ('pending', 'waiting')", [
+            session.sessionId,
+          ] as never)
+        ).length === 1,
+      { what: 'its push to end' },
+    );
+    return session;
+  }
 
   it('a withdrawal that is taken back, and a reading of the capture system', async () => {
     const { id, record } = await person();
@@ -130,23 +134,12 @@ describe('What changes a participant at the same time never waits for each other
 
   it('a session that ends, and an erasure', async () => {
     const { id } = await person();
-    const [visit] = await stage.sql<{ id: string }>(
-      "select id from scheduled_visits where participant_id = ? and status in ('scheduled', 'open', 'missed') order by target_date limit 1",
-      [id] as never,
-    );
-    const { sessionId } = await admin.expect<{ sessionId: string }>(201, 'POST', '/api/session/start', {
-      participant_id: id,
-      language: 'en',
-      visit_id: visit!.id,
-    });
+    const { sessionId } = await started(id);
     await stage.sql('update assessment_sessions set device_id = ? where id = ? returning id', [
       'a device',
       sessionId,
     ] as never);
-    const headers = { headers: { 'X-Session-ID': sessionId } };
-    const end = () =>
-      new Http(stage.run.api).expect(200, 'POST', '/api/session/end', { session_id: sessionId }, headers);
-    expect(await meanwhile(SESSION, sessionId, end, erase(id))).to.equal(0);
+    expect(await meanwhile(SESSION, sessionId, () => end(sessionId), erase(id))).to.equal(0);
   });
 
   it('care that is taken over or ended, and an erasure', async () => {
@@ -157,5 +150,20 @@ describe('What changes a participant at the same time never waits for each other
     expect((await admin.send('PUT', care, { relationship: 'parent' })).status).to.be.oneOf([200, 201]);
     const unassign = () => admin.send('DELETE', care);
     expect(await meanwhile(CAREGIVER, caregiver, unassign, erase(id))).to.equal(0);
+  });
+
+  it('the event of a completed visit that is corrected, and the end of its push', async () => {
+    const mapped = { stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } } };
+    await study.configure({ data_field_mapping: mapped });
+    const { id } = await person();
+    const { sessionId, visitId } = await ended(id);
+    const VISIT = 'select 1 from scheduled_visits where id = ? for update';
+    const correct = () =>
+      admin.expect(200, 'PATCH', `/api/visits/${visitId}`, {
+        datacapture_event: 'month_3_arm_1',
+        reason: 'another event there',
+      });
+    const push = () => admin.expect(202, 'POST', `/api/sessions/${sessionId}/push`);
+    expect(await meanwhile(VISIT, visitId, correct, push)).to.equal(0);
   });
 });

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { openDatabase } from '../../db/client/knex.js';
+import { atItsCommit, whileHeld } from '../support/held-row.js';
 import { until } from '../support/service.js';
 import { Stage, synced } from './support.js';
 import type { CaptureStudy } from './support.js';
@@ -12,7 +14,8 @@ describe('another date in the capture system, of a form that is signed here', fu
   });
   after(() => stage?.clear());
 
-  const signed = async (options: Parameters<Stage['study']>[0], final: boolean): Promise<CaptureStudy> => {
+  /** A study with a participant of the record `s`, and the path of its form. */
+  const enrolled = async (options: Parameters<Stage['study']>[0], final: boolean) => {
     const study = await stage.study(options);
     await study.enroll('s', { enrolled: '2026-01-15' });
     await study.settled(1);
@@ -22,8 +25,13 @@ describe('another date in the capture system, of a form that is signed here', fu
       { what: 'the anchor to be decided' },
     );
     const forms = await stage.call<{ items: { id: string }[] }>('GET', path.replace('/anchor-date', '/forms'));
-    const form = `${path.replace('/anchor-date', '/forms')}/${forms.body.items[0]!.id}`;
+    return { study, form: `${path.replace('/anchor-date', '/forms')}/${forms.body.items[0]!.id}` };
+  };
+  const sign = async (form: string) =>
     expect((await stage.call('PATCH', form, { status: 'signed' })).status).to.equal(200);
+  const signed = async (...how: Parameters<typeof enrolled>): Promise<CaptureStudy> => {
+    const { study, form } = await enrolled(...how);
+    await sign(form);
     return study;
   };
   const itemOf = async (study: CaptureStudy) =>
@@ -59,5 +67,24 @@ describe('another date in the capture system, of a form that is signed here', fu
     await study.enroll('s', { enrolled: '2026-01-22' }, { trigger: false });
     expect((await synced(study)).issues.items[0]!.issues.map(({ code }) => code)).to.deep.equal(['FORM_FROZEN']);
     await until(async () => (await itemOf(study))[0] === '2026-01-15', { what: 'the form to stay' });
+  });
+
+  it('changes nothing of it either where it was read while the form was being signed', async () => {
+    const { study, form } = await enrolled({ study: { consent_mode: 'econsent' } }, false);
+    const owner = openDatabase({ url: stage.run.database_url, poolMax: 2, name: 'signed-forms', asOwner: true });
+    try {
+      await whileHeld<unknown>(
+        owner,
+        atItsCommit(study.id),
+        () => sign(form),
+        () => study.enroll('s', { enrolled: '2026-01-20' }),
+      );
+    } finally {
+      await owner.destroy();
+    }
+    const [, read] = await study.settled(2);
+    expect(read!.warnings.map(({ code }) => code)).to.deep.equal(['FORM_FROZEN']);
+    const rows = await stage.sql('select status, items from form_instances where study_id = ?', [study.id]);
+    expect(rows).to.deep.equal([{ status: 'signed', items: { enrolled: '2026-01-15' } }]);
   });
 });

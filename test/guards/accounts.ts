@@ -374,4 +374,12 @@ export const accountGuards: readonly Guard[] = [
     test: 'test/api/mfa.test.ts',
     title: 'a login without one is not one of such a role',
   },
+  {
+    refuses: 'a portal login by a link that is opened while its address is corrected',
+    file: 'api/portal/portal.service.ts',
+    text: 'await lockHolderOfLink(tx, hash);',
+    without: '',
+    test: LOGINS,
+    title: 'of a link that is opened while a file corrects its address end with the address',
+  },
 ];

@@ -13,8 +13,8 @@ export const recordGuards: readonly Guard[] = [
   {
     refuses: 'a refused decision without a record',
     file: 'api/anchor/refused-decisions.ts',
-    text: 'throw fault instanceof Problem && fault.status < 500 ? new RefusedDecision(fault, about) : fault;',
-    without: 'throw about.userId === undefined ? new RefusedDecision(fault as Problem, about) : fault;',
+    text: 'throw isUnrecorded ? new RefusedDecision(fault, about) : fault;',
+    without: `throw isUnrecorded && about.userId === '' ? new RefusedDecision(fault, about) : fault;`,
     test: 'test/anchor/refused-decisions.test.ts',
     title: 'for want of a proof of identity, by REST and in the console (401)',
   },

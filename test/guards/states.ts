@@ -169,4 +169,28 @@ export const stateGuards: readonly Guard[] = [
     test: 'test/console/overtaken.test.ts',
     title: 'overwrites no policy, nor does one whose effect was shown first',
   },
+  {
+    refuses: 'a change of a form that is being signed',
+    file: 'db/capture/captured-participants.queries.ts',
+    text: 'order by created_at desc for no key update`,',
+    without: 'order by created_at desc`,',
+    test: 'test/capture/signed-forms.test.ts',
+    title: 'changes nothing of it either where it was read while the form was being signed',
+  },
+  {
+    refuses: 'the deletion of a battery that a mapping is about to name',
+    file: 'db/capture/datacapture-configs.queries.ts',
+    text: '.forKeyShare()',
+    without: '',
+    test: 'test/capture/mapped-batteries.test.ts',
+    title: 'is not deleted while the mapping is being saved',
+  },
+  {
+    refuses: 'the reason of a decision after an erasure',
+    file: 'api/anchor/anchor-updates.service.ts',
+    text: 'if (participant.erased)',
+    without: `if (participant.erased && participant.status === 'enrolled')`,
+    test: 'test/anchor/erased-decisions.test.ts',
+    title: 'with a decision on an override, is refused and recorded, and kept nowhere',
+  },
 ];

@@ -9,7 +9,7 @@ const missed = (whose: string): string => `perform plan_reminders(array(select d
     join participants p on p.id = n.participant_id
     where ${whose} and n.kind = 'visit_missed' and n.status = 'pending' and n.visit_key is not null and v.status = 'missed'));`;
 
-export const name = '0123b-reminder-hours';
+export const name = '0124-reminder-hours';
 export const up = `
 create or replace function plan_reminder_rows(p_visits visit_to_plan[]) returns void language plpgsql as $$
 begin
