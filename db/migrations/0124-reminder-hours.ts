@@ -5,7 +5,9 @@
 const VISIT =
   'row(v.id, v.study_id, v.participant_id, v.visit_key, v.status, v.target_date, v.window_close)::visit_to_plan';
 /** Plans what has yet to be told of missed visits again. */
-const missed = (whose: string): string => `perform plan_reminders(array(select distinct ${VISIT} from notifications n join scheduled_visits v on v.id = n.visit_id
+const missed = (
+  whose: string,
+): string => `perform plan_reminders(array(select distinct ${VISIT} from notifications n join scheduled_visits v on v.id = n.visit_id
     join participants p on p.id = n.participant_id
     where ${whose} and n.kind = 'visit_missed' and n.status = 'pending' and n.visit_key is not null and v.status = 'missed'));`;
 

@@ -49,7 +49,7 @@ describe('record names that differ only in case', function () {
     await study.enroll('gone', { enrolled: '2026-01-15' });
     await study.settled(2);
     for (const record of ['abc-é', 'gone']) stage.simulator.control.deleteRecord(Number(study.projectId), record);
-    await study.enroll('ABC-É', { enrolled: '2026-01-16' }, { trigger: false });
+    await study.enroll('ABC-É', { enrolled: '2026-01-15', lang: 'de' }, { trigger: false });
     const report = await synced(study);
     expect(report.issues.items.map(({ record, issues }) => [record, ...issues.map(({ code }) => code)])).to.deep.equal([
       ['gone', 'RECORD_VANISHED'],

@@ -152,7 +152,9 @@ describe('A database whose people were erased by a former release', function () 
       'Month 1',
     ]);
     await reader.query(`update form_instances set items = '{"weight_kg": 1}'`);
-    expect(await all('select items as value from form_instances where participant_id = $1'), 'it keeps its items')
-      .to.have.nested.property('[0].weight_kg', 71);
+    expect(
+      await all('select items as value from form_instances where participant_id = $1'),
+      'it keeps its items',
+    ).to.have.nested.property('[0].weight_kg', 71);
   });
 });

@@ -219,8 +219,16 @@ describe('What is yet to be sent', function () {
   const patch = (path: string, fields: object) => desk.stage.admin.expect(200, 'PATCH', path, fields);
   const HOUR = 3_600_000;
   for (const [what, change, hours] of [
-    ['the zone of the participant', (_: string, who: string) => patch(`/api/participants/${who}`, { timezone: west }), 1],
-    ['the zone of the site', (_: string, _who: string, site: string) => patch(`/api/sites/${site}`, { timezone: west }), 1],
+    [
+      'the zone of the participant',
+      (_: string, who: string) => patch(`/api/participants/${who}`, { timezone: west }),
+      1,
+    ],
+    [
+      'the zone of the site',
+      (_: string, _who: string, site: string) => patch(`/api/sites/${site}`, { timezone: west }),
+      1,
+    ],
     ['the zone of the study', (study: string) => patch(`/api/studies/${study}`, { timezone: west }), 1],
     [
       'the hour of the study',

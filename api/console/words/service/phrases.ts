@@ -248,7 +248,7 @@ const german: [string, string][] = [
   ],
   [
     'No event of arm {} is an enrollment_event, though it has visits ("{}"): nobody is enrolled in this arm.',
-    'Kein Ereignis von Arm {} ist ein enrollment_event, obwohl er Visiten hat („{}“): In diesen Arm wird niemand eingeschlossen.',
+    'Kein Ereignis von Arm {} ist enrollment_event, obwohl er Visiten hat („{}“): Dort wird niemand eingeschlossen.',
   ],
   [
     'The field "{}" already takes {}: of two results one is lost.',
