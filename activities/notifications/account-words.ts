@@ -107,14 +107,14 @@ const de: AccountWords = {
     reauthentication_locked: () => ({
       subject: 'Falsche Passwörter in Ihrer Anmeldung',
       what:
-        `Jemand, der bei Ihrem ${konto} angemeldet ist, hat fünfmal ein falsches Passwort oder einen falschen Code ` +
-        'angegeben.',
+        `Jemand, der bei Ihrem ${konto} angemeldet ist, hat fünfmal ein falsches Passwort oder einen falschen ` +
+        'Code angegeben.',
     }),
     account_locked: () => ({
       subject: 'Fehlgeschlagene Anmeldungen bei Ihrem Konto',
       what:
-        `Zu viele Anmeldungen bei Ihrem ${konto} sind fehlgeschlagen. Von dort, woher sie kamen, kann sich 15 Minuten ` +
-        'lang niemand anmelden.\nGeräte, mit denen Sie sich schon angemeldet haben, sind nicht betroffen.',
+        `Zu viele Anmeldungen bei Ihrem ${konto} sind fehlgeschlagen. Von dort, woher sie kamen, kann sich 15 ` +
+        'Minuten lang niemand anmelden.\nGeräte, mit denen Sie sich schon angemeldet haben, sind nicht betroffen.',
     }),
   },
   when: (instant, from) => `Wann: ${instant}\n${from === '' ? '' : `Von: ${from}\n`}`,

@@ -91,7 +91,7 @@ export const PortalPage = () => (
     }
   >
     <main>
-      <h1 id="title" data-say="title">
+      <h1 id="title" data-say="title" tabIndex={-1}>
         Your study
       </h1>
       <p id="said" role="status" aria-live="polite"></p>

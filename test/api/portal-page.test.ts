@@ -575,10 +575,16 @@ describe('the participant’s page, in a browser', function () {
     expect(faults).to.deep.equal([]);
   });
 
-  it('tells every control’s name to who cannot see it', async () => {
+  it('tells every control’s name to who cannot see it, and keeps a keyboard’s place', async () => {
     const { page } = await open(`/portal?token=${await sendLink(site.http, (await participant('en')).id)}`);
-    await page.click('#enter');
+    const press = async (button: string) => {
+      await page.focus(button);
+      await page.keyboard.press('Enter');
+    };
+    const hasFocus = () => page.evaluate('document.activeElement.id');
+    await press('#enter');
     await reads(page, 'Log out');
+    expect(await hasFocus(), 'a keyboard goes on from the top').to.equal('title');
     const tree = JSON.stringify(await page.accessibility.snapshot());
     for (const name of [
       'Next visit',
@@ -590,5 +596,8 @@ describe('the participant’s page, in a browser', function () {
       'Log out',
     ])
       expect(tree).to.include(`"name":"${name}"`);
+    await press('#leave');
+    await reads(page, 'You are logged out.');
+    expect(await hasFocus()).to.equal('title');
   });
 });

@@ -19,7 +19,10 @@ const say = (key, values) => {
 };
 const PARTS = ['door', 'again', 'retry', 'inside'];
 const show = (id) => {
+  const held = document.activeElement;
   for (const one of PARTS) at(one).hidden = one !== id;
+  // A keyboard goes on from the top of what is shown, not from nowhere.
+  if (held?.closest('[hidden]')) at('title').focus();
 };
 
 function speak(tag) {
