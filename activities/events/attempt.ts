@@ -4,7 +4,11 @@ import { SecretBox, SecretUnreadable } from '../../db/client/crypto.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import { recordDelivered, recordFailedAttempt } from '../../db/events/event-deliveries.queries.js';
 import type { ClaimedDelivery } from '../../db/events/event-deliveries.queries.js';
-import { disableSubscription, subscriptionSecretPlace } from '../../db/events/event-subscriptions.queries.js';
+import {
+  disableSubscription,
+  isDeliveredTo,
+  subscriptionSecretPlace,
+} from '../../db/events/event-subscriptions.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
 import { encryptionKeyBytes } from '../../settings.js';
 import type { Settings } from '../../settings.js';
@@ -46,7 +50,8 @@ export async function sendDelivery(deps: EventDeps, delivery: ClaimedDelivery, f
   const { EVENT_RETRY_INITIAL_SECONDS, EVENT_RETRY_MAX_DAYS } = deps.settings;
   const wait = Math.max(backOff(EVENT_RETRY_INITIAL_SECONDS, delivery.attempts), posted.retryAfterSeconds ?? 0);
   await withStudyScope(deps.database, study_id, async ({ tx, audit }) => {
-    const gone = posted.status === GONE;
+    // Of a receiver at another address, saved meanwhile, this says nothing.
+    const gone = posted.status === GONE && (await isDeliveredTo(tx, delivery.subscription_id, delivery.url));
     const goesOn = await recordFailedAttempt(tx, id, {
       status: posted.status,
       error: posted.error!,

@@ -93,6 +93,11 @@ export async function enableSubscription(tx: Tx, id: string): Promise<void> {
     .patch({ status: 'active', disabled_reason: null, disabled_at: null });
 }
 
+/** Whether a subscription's events still go to this address. They do until the transaction ends. */
+export async function isDeliveredTo(tx: Tx, id: string, url: string): Promise<boolean> {
+  return (await EventSubscriptionRow.query(tx).findById(id).where({ url }).forUpdate().select('id')) !== undefined;
+}
+
 /**
  * Stops a subscription: pending deliveries fail permanently, and can be sent again by hand.
  * @returns how many deliveries that were; undefined: it was disabled already

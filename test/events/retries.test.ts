@@ -124,6 +124,24 @@ describe('An event that does not arrive', function retryTests() {
     expect(receiver.at('/gone')).to.have.length(1);
   });
 
+  it('at a receiver that is gone goes to another address that was saved meanwhile', async () => {
+    const made = await subscribe(study, `${receiver.url}/leaves`);
+    const path = `${subscriptions(study)}/${made.id}`;
+    let moved: Promise<unknown> | undefined;
+    receiver.answer = (request, response) => {
+      if (request.path !== '/leaves') {
+        response.writeHead(200).end();
+        return;
+      }
+      moved ??= stage.admin.expect(200, 'PATCH', path, { url: `${receiver.url}/moved` });
+      void moved.then(() => response.writeHead(410).end());
+    };
+    await setDate(study);
+    await becomes(made.id, delivered(1), 'the delivery at the other address');
+    expect(receiver.at('/moved')).to.have.length(1);
+    expect(await stage.admin.expect(200, 'GET', path)).to.include({ status: 'active', disabled_reason: null });
+  });
+
   it('is not followed where the subscriber redirects', async () => {
     receiver.answer = ({ path }, response) => {
       response
