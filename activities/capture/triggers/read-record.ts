@@ -1,7 +1,7 @@
 import { enrollmentOf, hasForm, ownFields, tellsByStatus } from '../../../workflows/domain/capture/enrollment.js';
 import { namedItems, unclearBoxes } from '../../../workflows/domain/capture/participant.js';
 import type { BoxCodes } from '../../../workflows/domain/capture/participant.js';
-import { currentPolicyRow } from '../../../db/capture/captured-participants.queries.js';
+import { currentPolicy } from '../../../db/capture/captured-participants.queries.js';
 import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-configs.queries.js';
 import { readInScope } from '../../../db/client/transaction.js';
 import type { Enrollment } from '../../../workflows/domain/capture/enrollment.js';
@@ -106,12 +106,10 @@ async function boxesOf(
   const unclear = enrollment ? unclearBoxes(enrollment.values) : [];
   if (unclear.length === 0) return {};
   const used = new Set(Object.values(participant_field_mapping));
-  if (unclear.some((field) => !used.has(field)))
-    for (const item of namedItems(
-      await readInScope(database, study_id, (tx) => currentPolicyRow(tx, study_id)),
-      instrument ?? '',
-    ))
-      used.add(item);
+  if (unclear.some((field) => !used.has(field))) {
+    const { policy } = await readInScope(database, study_id, (tx) => currentPolicy(tx, study_id));
+    for (const item of namedItems(policy, instrument ?? '')) used.add(item);
+  }
   const fields = unclear.filter((field) => used.has(field)).sort();
   const need = { forms: [instrument ?? ''], fields };
   const connection = `boxes\0${api_url}\0${api_token_encrypted}`;
