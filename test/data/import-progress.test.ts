@@ -117,7 +117,7 @@ describe('An import of participants, watched', function () {
 
   it('that lost its connection to the database is sent once more under its id, and is one import', async () => {
     const id = randomUUID();
-    const rows = 1_500;
+    const rows = 3;
     const text = `${HEADER}${Array.from({ length: rows }, (_, i) => `K-${i},,,`).join('\n')}\n`;
     const database = new pg.Client({ connectionString: (await service()).database_url });
     await database.connect();
