@@ -184,6 +184,7 @@ describe('Where payloads must be sealed', function () {
       sources: [{ type: 'manual_entry' }],
       prerequisites: { require_consent_signed: false },
     });
+    await own.settled();
     const person = await own.person();
     await person.set(DAY);
     await person.override(LATER, stage.admin, { regenerate_schedule: false });
