@@ -42,9 +42,9 @@ export async function provenanceOf(
   unsigned: UnsignedMessages,
   now: string,
 ): Promise<Provenance | AuthorizationRefusal> {
-  const person = personOf(command.kind, command.message);
+  const person = claimedPerson(command);
   const via = wayOf(command);
-  if (OWN.includes(command.kind) || person === null) return { via: person === null ? via : 'workflow' };
+  if (person === null) return { via };
   const { authorization } = command.message as { authorization?: string | null };
   if (authorization === undefined || authorization === null)
     return unsigned === 'accept'
@@ -57,6 +57,16 @@ export async function provenanceOf(
   if (known.is_used) return refusal('USED', 'the authorization was used before');
   return { via: stated.via ?? via, identity: 'verified', authorization_id: stated.jti };
 }
+
+/** The person in whose name a message is; null: no person. */
+const claimedPerson = ({ kind, message }: AnchorCommand): Person | null =>
+  OWN.includes(kind) ? null : personOf(kind, message);
+
+/** The provenance of a message of which nothing is proved: of a refused one, too. */
+export const unprovenOf = (command: AnchorCommand): Provenance => ({
+  via: wayOf(command),
+  ...(claimedPerson(command) !== null && { identity: 'claimed' }),
+});
 
 const refusal = (what: string, detail: string): AuthorizationRefusal => ({ code: `AUTHORIZATION_${what}`, detail });
 

@@ -5,6 +5,7 @@ import { dateAhead, evaluateUnlessAtRest } from '../../workflows/domain/anchor/d
 import type { ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
 import { scheduleAfter } from '../../workflows/domain/anchor/regeneration.js';
 import type { Decision, Fault } from '../../workflows/domain/util/types.js';
+import type { Via } from './authorization.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
@@ -38,6 +39,7 @@ export async function decideBatch(
   { tx, audit }: WriteTransaction,
   studyId: string,
   wanted: ReadonlyMap<string, EnsureScheduleOptions>,
+  via: Via = 'workflow',
 ): Promise<Map<string, EvaluationSummary>> {
   const decided = new Map<string, EvaluationSummary>();
   const participantIds = [...wanted.keys()].sort();
@@ -56,7 +58,7 @@ export async function decideBatch(
     }
     const decision = evaluateUnlessAtRest(snapshot.policy, snapshot.facts);
     const anchorDecision = anchorDecisionOf(snapshot, decision, inputs.get(id)!, wanted.get(id)!);
-    if (anchorDecision) decisions.push(anchorDecision);
+    if (anchorDecision) decisions.push({ ...anchorDecision, via });
     decided.set(id, decidedOf(snapshot, decision));
   }
   await writeDecisions(tx, audit, studyId, decisions);

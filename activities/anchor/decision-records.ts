@@ -62,6 +62,7 @@ const entryOf = (decision: AnchorDecision, written: HistoryWrite, decision_hash:
     schedule_version_id: written.schedule_version_created_id,
     ...(decision.approver && { approver_user_id: decision.approver }),
     ...requestIn(decision, written),
+    ...routeIn(decision),
     decision_hash,
   },
 });
@@ -79,15 +80,17 @@ function requestIn({ command, approver, denialReason }: AnchorDecision, { event_
   };
 }
 
+const routeIn = ({ via }: AnchorDecision) => (via === undefined ? {} : { via });
+
 /** A new schedule without a change of the anchor. */
-const scheduleEntryOf = ({ snapshot, sender }: AnchorDecision, scheduleVersion: string): AuditEntry => ({
-  study_id: snapshot.row.study_id,
-  user_id: sender.actor_user_id ?? null,
+const scheduleEntryOf = (decision: AnchorDecision, scheduleVersion: string): AuditEntry => ({
+  study_id: decision.snapshot.row.study_id,
+  user_id: decision.sender.actor_user_id ?? null,
   action: 'schedule_generated',
   resource_type: 'participant',
-  resource_id: snapshot.row.participant_id,
-  request_id: sender.request_id?.slice(0, 36) ?? null,
-  metadata: { schedule_version_id: scheduleVersion },
+  resource_id: decision.snapshot.row.participant_id,
+  request_id: decision.sender.request_id?.slice(0, 36) ?? null,
+  metadata: { schedule_version_id: scheduleVersion, ...routeIn(decision) },
 });
 
 /** The events of one transition with the data that the contract requires ("Events"). */

@@ -182,6 +182,7 @@ function decisionFor(
     command: { kind: 'evaluate', study_change: change.kind },
     sender: { actor_user_id: change.actor_user_id, actor_type: 'workflow' },
     reason: null,
+    via: 'workflow',
     ...(schedule !== null && { schedule: { inputs, ...schedule, reason: `${cause}_changed`.slice(0, 200) } }),
   };
   return { decision, ahead };

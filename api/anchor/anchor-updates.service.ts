@@ -54,6 +54,8 @@ interface Addressed {
   studyId: string;
   participantId: string;
   evenWithdrawn?: boolean;
+  /** The console sends it; otherwise it is a request of the API. */
+  via?: 'page';
   /** The id of the authorization of the message with this update id; undefined: any. */
   authorizationId?: (updateId: string) => string;
 }
@@ -153,7 +155,7 @@ async function send(
       { participant_id, study_id },
       KINDS[definition.name]!,
       message,
-      'rest',
+      target.via ?? 'rest',
       target.authorizationId?.(target.updateId),
     );
     const sent = {

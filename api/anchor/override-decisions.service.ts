@@ -20,6 +20,8 @@ export interface DecisionOnOverride {
   previewHash: string | null;
   proof: ReauthenticationProof | undefined;
   meaning?: string | undefined;
+  /** It is decided in the console; otherwise by a request of the API. */
+  via?: 'page';
 }
 
 /**
@@ -31,7 +33,7 @@ export interface DecisionOnOverride {
 export async function decideOnOverride(
   services: Dependencies,
   { actor, context, requestKey }: { actor: Actor; context: RequestContext; requestKey: string },
-  { studyId, participantId, requestId, decision, reason, previewHash, proof, meaning }: DecisionOnOverride,
+  { studyId, participantId, requestId, decision, reason, previewHash, proof, meaning, via }: DecisionOnOverride,
 ): Promise<AnchorOutcome> {
   const sender = commandSender(actor, context);
   const message: OverrideDecision = {
@@ -47,12 +49,19 @@ export async function decideOnOverride(
   const updateIds = updateIdsOf(requestKey, sender.request_id?.slice(0, 36) ?? null);
   const authorizationIds = Object.values(updateIds).map(authorizationIdOf);
   const deciding = { services, actor, studyId, requestId, authorizationIds };
-  const about = { studyId, requestId, userId: actor.id };
+  const about = { studyId, requestId, userId: actor.id, via };
   await recordingRefusals(about, () => signDecision(deciding, decision, { proof, meaning }));
   return recordingRefusals(about, () =>
     updateAnchor(
       services,
-      { studyId, participantId, updateId: requestKey, authorizationId: authorizationIdOf, evenWithdrawn: true },
+      {
+        studyId,
+        participantId,
+        updateId: requestKey,
+        authorizationId: authorizationIdOf,
+        evenWithdrawn: true,
+        ...(via && { via }),
+      },
       decideOverride,
       message,
     ),

@@ -9,6 +9,7 @@ interface Deciding {
   studyId: string;
   requestId: string;
   userId: string;
+  via?: 'page' | undefined;
 }
 
 /** A decision on an override that is refused before its workflow is asked: a record of the study. */
@@ -21,7 +22,7 @@ class RefusedDecision extends Problem {
   }
 
   override async afterRollback(database: Database, context: RequestContext): Promise<void> {
-    const { requestId, userId } = this.about;
+    const { requestId, userId, via = 'rest' } = this.about;
     const studyId = this.about.studyId.toLowerCase();
     await this.fault.afterRollback?.(database, context);
     await withStudyScope(database, studyId, async ({ tx, audit }) =>
@@ -32,7 +33,7 @@ class RefusedDecision extends Problem {
         resource_type: 'participant',
         resource_id: (await requestOfStudy(tx, studyId, requestId))?.participant_id ?? null,
         request_id: context.requestId,
-        metadata: { code: this.fault.code, override_request_id: requestId },
+        metadata: { code: this.fault.code, override_request_id: requestId, via, identity: 'verified' },
       }),
     );
   }

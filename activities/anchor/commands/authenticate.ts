@@ -5,7 +5,7 @@ import type { WriteTransaction } from '../../../db/client/transaction.js';
 import { asCaregiver } from '../../../db/portal/portal.queries.js';
 import type { Sender } from '../../../workflows/contract.js';
 import type { WorkerPayloads } from '../../../workflows/util/payload-codec.js';
-import { provenanceOf } from '../authorization.js';
+import { provenanceOf, unprovenOf } from '../authorization.js';
 import type { Provenance, UnsignedMessages, Via } from '../authorization.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 import type { CommandReads } from './command-reads.js';
@@ -23,7 +23,7 @@ export interface AcceptedMessages {
 
 /**
  * Validates the message and determines its sender. From here on every audit record of the transaction has the route of
- * the message, and the person who is acted for.
+ * the message, also that of its refusal, and the person who is acted for.
  */
 export async function authenticate(
   { tx, audit }: WriteTransaction,
@@ -34,11 +34,16 @@ export async function authenticate(
   const malformed = faultOfFields(command.message) ?? faultOfSender(command);
   const { actor_type, caregiver_id } = command.message as Sender;
   if (!malformed && actor_type === 'participant' && caregiver_id) audit.inEach(asCaregiver(caregiver_id));
+  const unproven = unprovenOf(command);
+  const via = await routeOf(tx, command, unproven.via);
+  audit.inEach({ ...unproven, via });
   if (payloads === 'sealed' && command.open === true)
     return { refusal: rejected(403, 'PAYLOAD_NOT_SEALED', 'the payload of the message is not sealed') };
   if (malformed) return { refusal: rejected(422, 'INVALID_MESSAGE', malformed) };
   const claimed = await provenanceOf(command, known, unsigned, snapshot.facts.now);
-  const provenance = 'via' in claimed ? { ...claimed, via: await routeOf(tx, command, claimed.via) } : claimed;
+  const provenance = 'via' in claimed && claimed.via === 'trigger' ? { ...claimed, via } : claimed;
+  if ('via' in provenance)
+    audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
   // An authorization is bound to the whole message: without its details, the content is another one.
   if ('code' in provenance && !(lacksDetails && provenance.mismatch === 'content'))
     return { refusal: rejected(403, provenance.code, provenance.detail) };
@@ -46,7 +51,6 @@ export async function authenticate(
     return {
       refusal: rejected(422, 'INVALID_MESSAGE', 'details_id names nothing that is kept: send the message again'),
     };
-  audit.inEach({ via: provenance.via, ...(provenance.identity && { identity: provenance.identity }) });
   return { provenance };
 }
 

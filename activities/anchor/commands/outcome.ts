@@ -10,6 +10,7 @@ import { failedRules, overrideRefusalCode } from '../../../workflows/domain/anch
 import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
 import type { Facts, Fault, Trace, Transition } from '../../../workflows/domain/util/types.js';
+import type { Via } from '../authorization.js';
 import type { ScheduleOrder } from '../schedule.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 
@@ -82,6 +83,8 @@ export interface AnchorDecision {
   /** Set if an override-back reopens the anchor: the facts that must change before it moves automatically. */
   reopenedFacts?: string;
   denialReason?: string | null;
+  /** The route to a decision without a message, for its audit record. */
+  via?: Via;
 }
 
 /**

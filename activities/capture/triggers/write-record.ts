@@ -115,7 +115,7 @@ async function decideHere(
 ): Promise<CompletedTrigger | TriggerReport> {
   const { participant_id, notices, dates, differing } = result;
   if (result.outcome === 'created') {
-    const decided = (await decideBatch(work, event.study_id, new Map([[participant_id, 'always']]))).get(
+    const decided = (await decideBatch(work, event.study_id, new Map([[participant_id, 'always']]), 'trigger')).get(
       participant_id,
     )!;
     return completeTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);

@@ -72,6 +72,7 @@ export const approvalPages = [
           reason: reason || null,
           previewHash: form.get('preview_hash'),
           proof: proofOf(form.get('proof_password'), credential),
+          via: 'page',
         },
       );
       return redirect(`/console/approvals/${requestId}?decided=1`);

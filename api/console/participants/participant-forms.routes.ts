@@ -66,7 +66,8 @@ async function send(sending: Sending, definition: AnchorUpdate, message: object)
   const participantId = params.participant_id.toLowerCase();
   const { study_id } = await read((tx) => getParticipantOrThrow(tx, participantId));
   const version = form.get('_version');
-  return updateAnchor(services, { studyId: study_id, participantId, updateId: messageId(actor, form) }, definition, {
+  const target = { studyId: study_id, participantId, updateId: messageId(actor, form), via: 'page' as const };
+  return updateAnchor(services, target, definition, {
     ...commandSender(actor, context),
     reason: form.get('reason')?.trim() || null,
     ...(definition.name !== evaluate.name && version && { expected_version: Number(version) }),

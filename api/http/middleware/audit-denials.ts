@@ -73,7 +73,12 @@ async function auditRefusal(
       resource_type: 'participant',
       resource_id: params.participant_id ?? null,
       request_id: context.requestId,
-      metadata: { code: fault.code, override_request_id: params.override_request_id ?? null },
+      metadata: {
+        code: fault.code,
+        override_request_id: params.override_request_id ?? null,
+        via: 'rest',
+        identity: 'verified',
+      },
     });
   });
 }
