@@ -627,11 +627,13 @@ export function readSettings(env: Record<string, string | undefined> = process.e
     faults.push('DATACAPTURE_ENCRYPTION_KEY must be 32 bytes, written as hex (64 characters) or base64');
   }
   faults.push(...tlsFaults(settings));
+  const malformed = faults.map((fault) => fault.slice(0, fault.indexOf(' ')));
   // `npm start` makes the key that is missing only after it has read the settings: its programs are given it.
   const isService = reader === 'api' || reader === 'worker';
-  if (isService && settings.TEMPORAL_PAYLOADS === 'sealed' && settings.TEMPORAL_PAYLOAD_KEY === undefined)
+  const hasNoKey = settings.TEMPORAL_PAYLOAD_KEY === undefined && !malformed.includes('TEMPORAL_PAYLOAD_KEY');
+  if (isService && settings.TEMPORAL_PAYLOADS === 'sealed' && hasNoKey)
     faults.push('TEMPORAL_PAYLOADS is "sealed", which needs TEMPORAL_PAYLOAD_KEY');
-  if (settings.production) faults.push(...productionFaults(settings, notMissedBy(reader)));
+  if (settings.production) faults.push(...productionFaults(settings, [...notMissedBy(reader), ...malformed]));
   if (faults.length > 0) throw new SettingsError(faults, settings);
   return settings;
 }
@@ -657,14 +659,14 @@ function tlsFaults(settings: Settings): string[] {
 /** A secret in one spelling: the same key as hex and as base64, or with a blank at its end, is one key. */
 const asKey = (value: string): string => encryptionKeyBytes(value.trim())?.toString('hex') ?? value.trim();
 
-function productionFaults(settings: Settings, withheld: readonly string[]): string[] {
+function productionFaults(settings: Settings, notMissed: readonly string[]): string[] {
   const faults: string[] = [];
   const seen = new Map<string, string>();
   for (const name of SECRETS) {
     const value = settings[name];
     const least = name === 'ADMIN_PASSWORD' ? 12 : 32;
     if (value === undefined) {
-      if (!withheld.includes(name)) faults.push(`${name} is required in production`);
+      if (!notMissed.includes(name)) faults.push(`${name} is required in production`);
       continue;
     }
     if (value.length < least) faults.push(`${name} is shorter than ${least} characters`);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { settingDefinitions, envExample, readSettings, SettingsError, unsignedMessages } from '../../settings.js';
+import type { Reader } from '../../settings.js';
 import { root } from '../support/environment.js';
 
 const good = {
@@ -19,9 +20,9 @@ const TWINS: Record<string, keyof typeof good> = {
   DATACAPTURE_ENCRYPTION_KEY: 'TEMPORAL_PAYLOAD_KEY',
   TEMPORAL_PAYLOAD_KEY: 'DATACAPTURE_ENCRYPTION_KEY',
 };
-const faultsOf = (env: Record<string, string>): string[] => {
+const faultsOf = (env: Record<string, string>, reader?: Reader): string[] => {
   try {
-    readSettings(env);
+    readSettings(env, reader);
     return [];
   } catch (fault) {
     if (fault instanceof SettingsError) return fault.faults;
@@ -121,6 +122,15 @@ describe('the settings', () => {
       expect(others).to.deep.equal([]);
     });
   }
+
+  it('name a malformed or blank secret once: it is not missing', () => {
+    const sealed = { ...good, TEMPORAL_PAYLOADS: 'sealed', TEMPORAL_PAYLOAD_KEY: 'abc', SESSION_SECRET: ' ' };
+    for (const reader of [undefined, 'api', 'worker', 'tool'] as const)
+      expect(faultsOf(sealed, reader).map((fault) => fault.split(' ')[0])).to.have.members([
+        'SESSION_SECRET',
+        'TEMPORAL_PAYLOAD_KEY',
+      ]);
+  });
 
   it('refuse a key in production that is another one in another spelling', () => {
     const key = Buffer.from(good.DATACAPTURE_ENCRYPTION_KEY, 'hex').toString('base64');
