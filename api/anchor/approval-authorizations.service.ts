@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { offerSignature, requestOfStudy } from '../../db/anchor/override-requests.queries.js';
 import type { AuditTrail } from '../../db/audit/audit.js';
 import { approverRoles } from '../../workflows/domain/anchor/approvers.js';
+import { isVisible } from '../../workflows/domain/util/visible.js';
 import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
@@ -50,7 +51,7 @@ async function authorizeDecision(
   if (!approverRoles(await currentPolicy(tx, studyId)).includes(actor.role))
     throw problem('FORBIDDEN', { detail: 'The policy does not let this user decide overrides.' });
   if (request.status !== 'pending') throw problem('NOT_PENDING', { detail: `The request is ${request.status}.` });
-  if (decision === 'deny' && !reason?.trim())
+  if (decision === 'deny' && !isVisible(reason ?? ''))
     throw problem('REASON_REQUIRED', {
       detail: 'A denial needs a reason.',
       errors: [{ path: 'reason', code: 'REASON_REQUIRED', message: 'reason must not be empty' }],

@@ -55,8 +55,8 @@ export const EventName = Type.String({ minLength: 1, maxLength: 200, pattern: '\
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
 /** A code that somebody looks for. */
 export const SoughtCode = Type.String({ minLength: 1, maxLength: 64, 'x-nfc': true });
-/** The reason of a permanently recorded act: not blank. */
-export const Reason = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S' });
+/** The reason of a permanently recorded act: not blank, and with something to see. */
+export const Reason = Type.String({ minLength: 1, maxLength: 2_000, pattern: '\\S', 'x-visible': true });
 /**
  * Names a schema: the contract defines it once, under `components.schemas`, and references it elsewhere. Each name is
  * used once (api/http/openapi/components.ts refuses another schema under it).

@@ -8,6 +8,7 @@ import {
   putEligibility as put,
 } from '../../db/participants/eligibility.queries.js';
 import { boundFaults } from '../../workflows/domain/participants/fact-bounds.js';
+import { isVisible } from '../../workflows/domain/util/visible.js';
 import type { Actor } from '../http/access.js';
 import { invalidFields, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
@@ -158,7 +159,7 @@ function requireWaiverGrounds(waiver: boolean, input: Static<typeof PutEligibili
   const criteria = input.waiver_criteria_ids ?? [];
   const errors = [
     ...(criteria.length > 0 && criteria.every((id) => id.trim() !== '') ? [] : ['waiver_criteria_ids']),
-    ...(input.waiver_reason?.trim() ? [] : ['waiver_reason']),
+    ...(isVisible(input.waiver_reason ?? '') ? [] : ['waiver_reason']),
   ].map((path) => ({ path, code: 'REQUIRED', message: `${path} is required for a waiver` }));
   if (errors.length > 0) throw problem('RULE_VIOLATED', { detail: errors[0]!.message, errors });
 }

@@ -9,6 +9,7 @@ import type { AnchorOutcome, Sender } from '../../../workflows/contract.js';
 import { failedRules, overrideRefusalCode } from '../../../workflows/domain/anchor/decide.js';
 import type { ScheduleInputs } from '../../../workflows/domain/anchor/regeneration.js';
 import type { DecisionCommand } from '../../../workflows/domain/anchor/rederive.js';
+import { isVisible } from '../../../workflows/domain/util/visible.js';
 import type { Facts, Fault, Trace, Transition } from '../../../workflows/domain/util/types.js';
 import type { Via } from '../authorization.js';
 import type { ScheduleOrder } from '../schedule.js';
@@ -111,8 +112,9 @@ export function auditOfFailedRules(
   ];
 }
 
-/** The reason that a person gave; one of blanks is none. */
-export const givenReason = ({ reason }: { reason?: string | null }): string | null => (reason?.trim() ? reason : null);
+/** The reason that a person gave; one in which there is nothing to see is none. */
+export const givenReason = ({ reason }: { reason?: string | null }): string | null =>
+  typeof reason === 'string' && isVisible(reason) ? reason : null;
 
 export const noTrace: Trace = { sources: [], validation: [], prerequisites: [] };
 

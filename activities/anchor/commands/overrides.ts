@@ -101,8 +101,8 @@ export async function overrideBack(
   message: OverrideBack,
 ): Promise<CommandOutcome> {
   const { policy, row, facts } = snapshot;
-  const { reason } = message;
-  if (!reason?.trim()) return rejected(400, 'REASON_REQUIRED', 'a reason is required');
+  const reason = givenReason(message);
+  if (reason === null) return rejected(400, 'REASON_REQUIRED', 'a reason is required');
   if (facts.anchor.status !== 'finalized')
     return rejected(409, 'NOT_FINALIZED', `the anchor is ${facts.anchor.status}`);
   if (row.pending_override) return rejected(409, 'OVERRIDE_PENDING', 'an override request waits for its decision');

@@ -5,7 +5,7 @@ export type Json = Record<string, unknown>;
 type Section = 'schemas' | 'parameters' | 'headers' | 'responses';
 
 /** Our own keywords, without meaning to others. */
-const OURS = ['$id', 'x-instant', 'x-nfc', 'x-trimmed', 'x-of', 'x-shown', 'x-parameter'];
+const OURS = ['$id', 'x-instant', 'x-nfc', 'x-trimmed', 'x-visible', 'x-of', 'x-shown', 'x-parameter'];
 /** Keywords that belong to a place of use, not to the definition. */
 const ANNOTATIONS = ['description', 'default', 'deprecated', 'x-extension', 'examples'];
 const ANY_KEY = '^.*$';

@@ -3,6 +3,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { isZone, zoneName } from '../../../workflows/domain/util/dates.js';
+import { isVisible } from '../../../workflows/domain/util/visible.js';
 import { invalidFields, problem } from '../errors.js';
 import type { FaultEntry } from '../errors.js';
 import { suggestion } from './suggestion.js';
@@ -62,6 +63,12 @@ function build(allErrors: boolean): Ajv2020 {
   addRewriting(ajv, 'x-time-zone', (value) => (isZone(value) ? zoneName(value) : undefined));
   addRewriting(ajv, 'x-nfc', (value) => (PLAIN.test(value) ? undefined : value.normalize('NFC')));
   addRewriting(ajv, 'x-trimmed', (value) => value.trim());
+  // Beside a pattern, which tells of blanks already.
+  ajv.addKeyword({
+    keyword: 'x-visible',
+    type: 'string',
+    validate: (_schema: unknown, value: string) => isVisible(value) || value.trim() === '',
+  });
   return ajv;
 }
 
@@ -261,6 +268,8 @@ function wording(
       return { code: 'FORMAT', sentence: formatWording(String(params.format)) };
     case 'pattern':
       return patternWording(params.pattern, error);
+    case 'x-visible':
+      return BLANK;
     default:
       return {
         code: error.keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase(),
@@ -278,18 +287,14 @@ const WRITTEN: Record<string, string> = {
 const formatWording = (format: string): string =>
   `is not a valid ${format}${WRITTEN[format] === undefined ? '' : ` (${WRITTEN[format]})`}`;
 
-/** Blanks, and signs of no width. */
-const INVISIBLE = /^[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+$/;
-
+const BLANK = { code: 'BLANK', sentence: 'must not be blank' };
 function patternWording(pattern: unknown, { data, parentSchema }: ErrorObject): { code: string; sentence: string } {
   const schema = parentSchema as { minLength?: number; 'x-trimmed'?: boolean } | undefined;
   // An empty text breaks the pattern, too, but its length is the clearer reason.
   if (data === '' && pattern !== '\\S' && (schema?.minLength ?? 0) > 0)
     return { code: 'MIN_LENGTH', sentence: 'must not be empty' };
-  const blank = pattern === '\\S' || (schema?.['x-trimmed'] === true && INVISIBLE.test(data as string));
-  return blank
-    ? { code: 'BLANK', sentence: 'must not be blank' }
-    : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
+  const blank = pattern === '\\S' || (schema?.['x-trimmed'] === true && !isVisible(data as string));
+  return blank ? BLANK : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
 }
 
 const propertiesOf = (schema: unknown): string[] =>
