@@ -1,5 +1,5 @@
 import { sessionStatus } from '../scheduling/effective-status.js';
-import { execute, prepared } from '../client/query.js';
+import { prepared, query } from '../client/query.js';
 import { linesAt, toPlainArray, toTextArray } from '../client/sets/text-arrays.js';
 import type { Tx } from '../client/database.js';
 
@@ -355,16 +355,18 @@ export interface NewConflict {
   server_content: unknown;
   content_hash: string;
 }
+/** What tells one conflict from another. */
+export type ConflictKey = Pick<NewConflict, 'study_id' | 'kind' | 'conflict_type' | 'local_id' | 'content_hash'>;
 /**
  * Stores refused items. The same item again is the same conflict; responses of a refused session are stored with it,
- * also later ones. A conflict that was resolved without these is open again.
+ * also later ones. A conflict that was resolved without these is open again. Returns the conflicts that this changed.
  */
-export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Promise<void> {
-  if (rows.length === 0) return;
+export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Promise<ConflictKey[]> {
+  if (rows.length === 0) return [];
   const columns =
     'study_id, participant_id, kind, conflict_type, resolution, local_id, session_id, task, message, ' +
     'server_content, content_hash';
-  await execute(
+  return query<ConflictKey>(
     tx,
     `insert into sync_conflicts as k (${columns}, local_content) select ${columns}, t.content::jsonb
      from rows from (jsonb_to_recordset($1::jsonb) as (study_id uuid, participant_id uuid, kind text,
@@ -376,7 +378,8 @@ export async function insertConflicts(tx: Tx, rows: readonly NewConflict[]): Pro
        coalesce(k.local_content->'responses', '[]') || (select jsonb_agg(r)
          from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})),
          status = 'open', keep = null, reason = null, resolved_by_id = null, resolved_at = null
-     where exists (select from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})`,
+     where exists (select from jsonb_array_elements(excluded.local_content->'responses') r where ${NOT_KEPT})
+     returning study_id, kind, conflict_type, local_id, content_hash`,
     [
       JSON.stringify(rows.map(({ local_content: _, ...row }) => row)),
       toTextArray(rows.map((row) => row.local_content)),

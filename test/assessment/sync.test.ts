@@ -231,12 +231,13 @@ describe('Offline sync', () => {
       responses: [response('r', 'a'), response('q', 'a', { summary: { accuracy: 0 } })],
     };
     const state = async () => {
-      const [sessions, conflicts, visits] = await Promise.all([
+      const [sessions, conflicts, visits, audit] = await Promise.all([
         site.http.get(`/api/sessions?study_id=${site.study.id}`),
         site.conflicts(),
         site.http.get(`/api/schedules/visits?study_id=${site.study.id}`),
+        site.http.get(`/api/audit?study_id=${site.study.id}&limit=100`),
       ]);
-      return [sessions.text, JSON.stringify(conflicts), visits.text];
+      return [sessions.text, JSON.stringify(conflicts), visits.text, audit.text];
     };
     const first = await site.bulk(bulk);
     expect(first.results.map((r) => r.status)).to.deep.equal([

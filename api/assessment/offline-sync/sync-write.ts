@@ -5,7 +5,7 @@ import { hashOf } from '../../../db/audit/hashing.js';
 import { putOutbox } from '../../../db/outbox/outbox.js';
 import { chunk } from '../../../db/client/sets/chunk.js';
 import { advanceSession, insertConflicts, insertOfflineSessions } from '../../../db/assessment/offline.queries.js';
-import type { NewConflict, OfflineSessionRow } from '../../../db/assessment/offline.queries.js';
+import type { ConflictKey, NewConflict, OfflineSessionRow } from '../../../db/assessment/offline.queries.js';
 import { requestPushes } from '../../../db/capture/push-requests.queries.js';
 import { completeVisits } from '../../../db/assessment/sessions-visits.queries.js';
 import { insertTaskValues, taskValues } from '../../../db/assessment/submissions.queries.js';
@@ -53,6 +53,11 @@ export async function writeDecided(
   const decided = [...sessions];
   const results = new Map<number, ItemResult>();
   let records: SealedEntry[] = [];
+  let changed: readonly ConflictKey[] = [];
+  const recordsOf = () =>
+    [...completionRecords(writes, writing), ...syncRecords(decided, changed, writing)].map((entry) =>
+      writing.audit.written(entry),
+    );
   const now = nowMs();
   await sequentialWrites(async (add) => {
     add(() => writeSessions(tx, writes, writing));
@@ -80,13 +85,15 @@ export async function writeDecided(
       }
     }
     add(() => requestPushes(tx, finished(writes, decided)));
-    add(async () => insertConflicts(tx, await withContentWritten(conflictsOf(decided))));
-    // Long records are prepared while the last portion is written.
-    records = [...completionRecords(writes, writing), ...syncRecords(decided, writing)].map((entry) =>
-      writing.audit.written(entry),
-    );
+    const conflicts = conflictsOf(decided);
+    add(async () => {
+      changed = await insertConflicts(tx, await withContentWritten(conflicts));
+    });
+    // Long records are prepared while the last portion is written, if they do not tell of conflicts.
+    if (conflicts.length === 0) records = recordsOf();
     for (const each of decided) results.set(each.item.index, resultOf(each));
   });
+  if (records.length === 0) records = recordsOf();
   // Only after success: a set that the database refuses is tried again in halves.
   for (const record of records) writing.audit.add(record);
   return results;
@@ -221,7 +228,7 @@ function conflictsOf(decided: readonly DecidedItem[]): FoundConflict[] {
   const rows = new Map<string, FoundConflict>();
   for (const each of decided)
     for (const row of conflictRows(each)) {
-      const key = JSON.stringify([row.study_id, row.kind, row.conflict_type, row.local_id, row.content_hash]);
+      const key = keyOf(row);
       const before = rows.get(key);
       rows.set(
         key,
@@ -230,6 +237,9 @@ function conflictsOf(decided: readonly DecidedItem[]): FoundConflict[] {
     }
   return [...rows.values()];
 }
+
+const keyOf = (row: ConflictKey): string =>
+  JSON.stringify([row.study_id, row.kind, row.conflict_type, row.local_id, row.content_hash]);
 
 function withResponses(before: Content, { responses = [] }: Content): Content {
   const known = before.responses ?? [];
@@ -291,14 +301,18 @@ const completionRecords = (writes: readonly SessionWrite[], { caller, context }:
 
 /**
  * One audit record for each study and call: accepted items by their hash, so that the chain stays short even if a
- * device syncs a lot.
+ * device syncs a lot. An item that is sent again changes nothing: a conflict that was known is no record either.
  */
-function syncRecords(decided: readonly DecidedItem[], { caller, context }: Writing): AuditEntry[] {
+function syncRecords(
+  decided: readonly DecidedItem[],
+  changed: readonly ConflictKey[],
+  { caller, context }: Writing,
+): AuditEntry[] {
+  const fresh = new Set(changed.map(keyOf));
+  const isNew = (each: DecidedItem): boolean =>
+    each.decision.status === 'created' || conflictRows(each).some((row) => fresh.has(keyOf(row)));
   return [...new Set(decided.flatMap(({ session }) => session?.study_id ?? []))].flatMap((study) => {
-    const own = decided.filter(
-      ({ session, decision }) =>
-        session?.study_id === study && (decision.status === 'created' || decision.status === 'conflict'),
-    );
+    const own = decided.filter((each) => each.session?.study_id === study && isNew(each));
     return own.length === 0
       ? []
       : [
