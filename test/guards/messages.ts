@@ -166,10 +166,18 @@ export const messageGuards: readonly Guard[] = [
   {
     refuses: 'an authorization for a denial without a reason',
     file: GIVEN_OUT,
-    text: `if (decision === 'deny' && !reason?.trim())`,
-    without: `if (decision === 'deny' && reason === 'never')`,
+    text: `if (decision === 'deny' && !isVisible(reason ?? ''))`,
+    without: `if (decision === 'deny' && !isVisible('any' + reason))`,
     test: TEST,
     title: 'who has lost the right, is not active, or asked, decides nothing',
+  },
+  {
+    refuses: 'a reason in which there is nothing to see',
+    file: 'api/http/common.schemas.ts',
+    text: `pattern: '\\\\S', 'x-visible': true })`,
+    without: `pattern: '\\\\S' })`,
+    test: 'test/anchor/blank-reasons.test.ts',
+    title: 'nor is one of signs that nobody sees',
   },
   {
     refuses: 'a message whose reason is kept nowhere, or for another participant',

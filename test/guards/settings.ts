@@ -24,7 +24,7 @@ export const settingGuards: readonly Guard[] = [
   {
     refuses: 'production without a secret',
     file: FILE,
-    text: 'if (!withheld.includes(name)) faults.push(`${name} is required in production`);',
+    text: 'if (!notMissed.includes(name)) faults.push(`${name} is required in production`);',
     without: '',
     test: TEST,
     title: 'refuse production without JWT_SECRET',
