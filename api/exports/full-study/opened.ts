@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LANGUAGE } from '../../../workflows/domain/capture/participant.js';
 import { isZone, zoneName } from '../../../workflows/domain/util/dates.js';
 import { isOwnDocument } from '../../../db/exports/full-study/claims.js';
 import type { StudyDocument } from '../../../db/exports/full-study/document.js';
@@ -61,6 +62,8 @@ export function openDocument(
       detail: `The document has a table that is not known here: ${strange.slice(0, 60)}.`,
     });
   nameZones(document);
+  requireLanguages(document);
+  requireDateOrder(document.study);
   requireBoundedDesign(document);
   const target: ImportTarget = {};
   for (const name of KEYS) {
@@ -91,6 +94,27 @@ export function openDocument(
       hasDatacapture: (document.tables.datacapture_configs ?? []).length > 0,
     },
   };
+}
+
+/** @throws 422 a language that the API would not take */
+function requireLanguages({ tables }: StudyDocument): void {
+  const language = new RegExp(LANGUAGE);
+  for (const table of ['participants', 'caregivers'])
+    for (const [i, { preferred_language: given }] of (tables[table] ?? []).entries()) {
+      if (given == null || (typeof given === 'string' && given.length <= 35 && language.test(given))) continue;
+      const path = `tables.${table}.${i}.preferred_language`;
+      throw invalidFields([{ path, code: 'PATTERN', message: `${path} is not a language tag` }]);
+    }
+}
+
+/** @throws 400 END_BEFORE_START */
+function requireDateOrder({ start_date, end_date }: StudyDocument['study']): void {
+  if (typeof start_date !== 'string' || typeof end_date !== 'string' || end_date >= start_date) return;
+  const message = 'study.end_date lies before study.start_date';
+  throw problem('RULE_VIOLATED', {
+    detail: `${message}.`,
+    errors: [{ path: 'study.end_date', code: 'END_BEFORE_START', message }],
+  });
 }
 
 /** Writes time zones as the API stores them. @throws 422 one that the database could not compute with */
