@@ -59,14 +59,11 @@ const SENDING_SECONDS = 120;
 export const sendNotification =
   (deps: SendDeps) =>
   async (id: string): Promise<void> => {
-    const due = await withStudyScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
-    if (!due || due.status !== 'pending') return;
-    await deps.pace?.jumpIn(due.channel);
-    // It may have been cancelled, or its recipient have changed, while it waited for its turn.
-    const row = await withStudyScope(deps.database, '*', async ({ tx }) =>
-      (await claimToSend(tx, id, SENDING_SECONDS)) ? notificationToSend(tx, id) : undefined,
-    );
-    if (!row) return;
+    const row = await withStudyScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
+    if (!row || row.status !== 'pending') return;
+    await deps.pace?.jumpIn(row.channel);
+    // It may have been cancelled while it waited for its turn.
+    if (!(await withStudyScope(deps.database, '*', ({ tx }) => claimToSend(tx, id, SENDING_SECONDS)))) return;
     const settle = (
       status: 'sent' | 'failed' | 'cancelled' | 'suppressed',
       reason: string | null,

@@ -204,8 +204,8 @@ export const stateGuards: readonly Guard[] = [
   {
     refuses: 'the cancellation of a message that is being sent',
     file: 'activities/notifications/send.ts',
-    text: '(await claimToSend(tx, id, SENDING_SECONDS))',
-    without: '(await claimToSend(tx, id, 0 * SENDING_SECONDS))',
+    text: 'claimToSend(tx, id, SENDING_SECONDS)',
+    without: 'claimToSend(tx, id, 0 * SENDING_SECONDS)',
     test: 'test/notifications/hanging-server.test.ts',
     title: 'has a message that can no longer be cancelled: it arrives when the server goes on',
   },
@@ -215,6 +215,6 @@ export const stateGuards: readonly Guard[] = [
     text: 'requireDateOrder(document.study);',
     without: 'requireDateOrder({ ...document.study, end_date: null });',
     test: 'test/data/full-rules.test.ts',
-    title: 'is refused by the place: an end before the start, a language that is none',
+    title: 'is refused by the place: an end before the start',
   },
 ];

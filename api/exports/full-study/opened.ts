@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { LANGUAGE } from '../../../workflows/domain/capture/participant.js';
 import { isZone, zoneName } from '../../../workflows/domain/util/dates.js';
 import { isOwnDocument } from '../../../db/exports/full-study/claims.js';
 import type { StudyDocument } from '../../../db/exports/full-study/document.js';
@@ -62,7 +61,6 @@ export function openDocument(
       detail: `The document has a table that is not known here: ${strange.slice(0, 60)}.`,
     });
   nameZones(document);
-  requireLanguages(document);
   requireDateOrder(document.study);
   requireBoundedDesign(document);
   const target: ImportTarget = {};
@@ -94,17 +92,6 @@ export function openDocument(
       hasDatacapture: (document.tables.datacapture_configs ?? []).length > 0,
     },
   };
-}
-
-/** @throws 422 a language that the API would not take */
-function requireLanguages({ tables }: StudyDocument): void {
-  const language = new RegExp(LANGUAGE);
-  for (const table of ['participants', 'caregivers'])
-    for (const [i, { preferred_language: given }] of (tables[table] ?? []).entries()) {
-      if (given == null || (typeof given === 'string' && given.length <= 35 && language.test(given))) continue;
-      const path = `tables.${table}.${i}.preferred_language`;
-      throw invalidFields([{ path, code: 'PATTERN', message: `${path} is not a language tag` }]);
-    }
 }
 
 /** @throws 400 END_BEFORE_START */
