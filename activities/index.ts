@@ -22,6 +22,8 @@ export interface ActivityDependencies {
   signaturesAskAgain?: boolean;
   /** The data shown to operators; not set: only states. */
   labels?: LabelOptions;
+  /** A participant's message was executed, or failed. */
+  applied?: (participantId: string) => void;
 }
 
 /** As the workflow passes it to `applyAnchorCommand`. */
@@ -39,11 +41,12 @@ export const createAnchorActivities = ({
   payloads = 'open',
   signaturesAskAgain = false,
   labels,
+  applied,
 }: ActivityDependencies) => ({
   applyAnchorCommand: givenUpAfterOverruns(
     LOCAL_LIMIT,
     ({ id }) => id,
-    applyAnchorCommand(database, { unsigned, payloads, signaturesAskAgain, labels }),
+    applyAnchorCommand(database, { unsigned, payloads, signaturesAskAgain, labels, ...(applied && { applied }) }),
   ),
   reanchorBatch: reanchorBatch(database, heartbeat, unsigned === 'refuse' || payloads === 'sealed'),
   countParticipants: (studyId: string): Promise<number> =>

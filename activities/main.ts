@@ -46,6 +46,7 @@ import { OutboxRelay } from './outbox/outbox-relay.js';
 import { createExportActivities } from './exports/exports.activities.js';
 import { createSimulationActivities } from './simulation/simulation.activities.js';
 import { LoadMonitor } from './util/load-monitor.js';
+import { StartedWork } from './util/started-work.js';
 import { createVisitActivities } from './scheduling/scheduling.activities.js';
 import { ensureVisitSchedules } from './scheduling/schedules.js';
 
@@ -96,6 +97,7 @@ const client = new Client({ connection, namespace, ...ofClients });
 const anchors = createAnchorClient(client, { taskQueue, timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS });
 
 const traffic = new LoadMonitor();
+const started = new StartedWork();
 const capture = { database, settings, anchors, log, traffic };
 const messaging = openMessaging({ settings, database, log, heartbeat });
 const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
@@ -140,6 +142,7 @@ const worker = await Worker.create({
       payloads,
       signaturesAskAgain: settings.production,
       labels,
+      applied: (participantId) => started.end(participantId),
     }),
     ...createExportActivities({ database, settings }),
     ...createSimulationActivities({ database }),
@@ -175,6 +178,7 @@ const relay = new OutboxRelay({
   database,
   log,
   traffic,
+  started,
   listenUrl: settings.DATABASE_URL,
   appPassword: settings.DATABASE_APP_PASSWORD,
   deliver: createMessageHandler({

@@ -117,13 +117,16 @@ const WITH_RESTORED_EVENTS = `select s.id from studies s
 
 /**
  * Puts the events of a database that was restored from a dump before those that follow, in the order in which they were
- * written. They have the transactions of another server, which may be ahead of this one's: streams would wait for these
- * numbers, and new events would come before them.
+ * written. They have the transactions of another server, which may be ahead of this one's: streams and ordered
+ * deliveries would wait for these numbers, and new events would come before them.
  */
 async function placeRestoredEvents(tx: Knex): Promise<void> {
+  const restored = ((await tx.raw(WITH_RESTORED_EVENTS)) as { rows: { id: string }[] }).rows.map(({ id }) => id);
+  if (restored.length === 0) return;
   const allow = (change: 'on' | '') => tx.raw(`select set_config('app.erasing', ?, true)`, [change]);
   await allow('on');
-  await tx.raw(`update domain_events set tx = null where study_id in (${WITH_RESTORED_EVENTS})`);
+  for (const table of ['domain_events', 'event_deliveries'])
+    await tx.raw(`update ${table} set tx = null where study_id = any(?::uuid[])`, [restored]);
   await allow('');
 }
 

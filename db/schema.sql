@@ -724,6 +724,7 @@ create table event_deliveries (
   give_up_at timestamp with time zone,
   delivered_at timestamp with time zone,
   created_at timestamp with time zone not null default clock_timestamp(),
+  tx xid8 default pg_current_xact_id(),
   constraint event_deliveries_check CHECK ((((status)::text = 'pending'::text) = (next_attempt_at IS NOT NULL))),
   constraint event_deliveries_check1 CHECK ((((status)::text <> 'delivered'::text) OR (delivered_at IS NOT NULL))),
   constraint event_deliveries_status_check CHECK (((status)::text = ANY ((ARRAY['pending'::character varying, 'delivered'::character varying, 'failed'::character varying])::text[]))),
@@ -735,6 +736,7 @@ create table event_deliveries (
 );
 CREATE INDEX event_deliveries_due ON public.event_deliveries USING btree (subscription_id, available_at) WHERE ((status)::text = 'pending'::text);
 CREATE INDEX event_deliveries_head ON public.event_deliveries USING btree (subscription_id, seq) WHERE ((status)::text = 'pending'::text);
+CREATE INDEX event_deliveries_in_order ON public.event_deliveries USING btree (subscription_id, COALESCE(tx, '0'::xid8), seq) WHERE ((status)::text = 'pending'::text);
 CREATE INDEX event_deliveries_listing ON public.event_deliveries USING btree (subscription_id, seq DESC);
 -- policy study_isolation permissive for * using ((( SELECT app_sees_all() AS app_sees_all) OR (study_id = ( SELECT app_study() AS app_study)) OR (study_id = ANY (( SELECT app_studies() AS app_studies)::uuid[])))) check (-)
 

@@ -30,6 +30,8 @@ export interface ApplyOptions extends AcceptedMessages {
   /** Whether decisions need a new proof of identity if the study does not say. */
   signaturesAskAgain: boolean;
   labels?: LabelOptions | undefined;
+  /** A message to this participant was executed, or failed. */
+  applied?: (participantId: string) => void;
 }
 
 /**
@@ -51,6 +53,8 @@ export const applyAnchorCommand =
       return { ...outcome, command_id: input.id, told_at_rest: true };
     } catch (fault) {
       throw asFailure(fault);
+    } finally {
+      options.applied?.(sent.participant_id);
     }
   };
 

@@ -1,5 +1,6 @@
 import { lastAnswers } from '../../db/anchor/anchor-commands.queries.js';
 import { enrolledAfter } from '../../db/participants/enrolled.queries.js';
+import { keepOutImports } from '../../db/participants/import-lock.queries.js';
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
 import { closeChange, notedChange } from '../../db/outbox/pending-work.queries.js';
 import { followBaseline, followWindows } from '../../db/scheduling/schedule-writes.queries.js';
@@ -124,6 +125,7 @@ const reanchorPiece = async (
   slot: WriteSlot,
 ): Promise<{ moved: number; schedules: number }> =>
   withStudyScope(database, change.study_id, async ({ tx, audit }) => {
+    await keepOutImports(tx, change.study_id);
     await lockAnchors(tx, ids);
     if (OF_WINDOWS.includes(change.kind)) await followWindows(tx, change.study_id, ids);
     if (change.kind === BASELINE) await followBaseline(tx, ids);

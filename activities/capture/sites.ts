@@ -1,4 +1,4 @@
-import { makeSite, sitesOf } from '../../db/capture/captured-participants.queries.js';
+import { formerCodesOf, makeSite, sitesOf } from '../../db/capture/captured-participants.queries.js';
 import type { SiteRow } from '../../db/capture/captured-participants.queries.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { sitesOfGroup } from '../../workflows/domain/capture/participant.js';
@@ -48,6 +48,7 @@ const codeOf = ({ mapped, group }: Reading): string => mapped.values.site_code ?
 /** Finds the sites of readings of one study, in one transaction. */
 export class Sites {
   private sites: SiteRow[] | undefined;
+  private former: { id: string; site_code: string }[] | undefined;
 
   constructor(
     private readonly work: WriteTransaction,
@@ -76,6 +77,8 @@ export class Sites {
     const [found, ...others] = code !== undefined ? [] : sitesOfGroup(this.sites, group!);
     if (found && others.length > 0) return { notice: ambiguous(group!, [found, ...others]) };
     if (found) return foundAt(found);
+    const renamed = await this.renamed(code, group);
+    if (renamed) return foundAt(renamed);
     const wanted = code ?? group!;
     if (!this.study.create_missing_sites || wanted.length > MAX_CODE_LENGTH) {
       return {
@@ -88,6 +91,16 @@ export class Sites {
       };
     }
     return { id: await this.make(wanted) };
+  }
+
+  /** The site that had this code, or this group's, before it was renamed here: the capture system has that one. */
+  private async renamed(code: string | undefined, group: string | null): Promise<SiteRow | undefined> {
+    this.former ??= await formerCodesOf(this.work.tx, this.study.id);
+    const [one] =
+      code !== undefined
+        ? this.former.filter(({ site_code }) => site_code === code)
+        : sitesOfGroup(this.former, group!);
+    return one && this.sites!.find(({ id }) => id === one.id);
   }
 
   private async make(code: string): Promise<string> {

@@ -13,6 +13,7 @@ import type { RecordClaim } from '../../db/capture/datacapture-records.queries.j
 import { storeOutcomes } from '../../db/capture/datacapture-syncs.queries.js';
 import type { RecordOutcome } from '../../db/capture/datacapture-syncs.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
+import { keepOutImports } from '../../db/participants/import-lock.queries.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { enrollmentArm } from '../../workflows/domain/capture/arms.js';
 import { dateRefused, requiresOverride } from '../../workflows/domain/capture/changed-dates.js';
@@ -63,6 +64,7 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
   const { config, sync_id } = batch;
   const { study_id } = config;
   const outcomes: RecordOutcome[] = [];
+  await keepOutImports(tx, study_id);
   const { policy, closed } = await currentPolicy(tx, study_id);
   const read = readingsOf(batch, policy, outcomes);
   const withheld = outcomes.filter(({ issues }) => issues.length > 0).map(({ record }) => record);

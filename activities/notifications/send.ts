@@ -21,7 +21,12 @@ import { dailySummaryFor } from './summary/summary.activities.js';
 import { syncFailedMail } from './sync-failed.js';
 import { staffMessageText } from './texts.js';
 import type { NotificationKind } from './texts.js';
-import { noteAttempt, noteOutcome, notificationToSend } from '../../db/notifications/notification-mail.queries.js';
+import {
+  claimToSend,
+  noteAttempt,
+  noteOutcome,
+  notificationToSend,
+} from '../../db/notifications/notification-mail.queries.js';
 import type { NotificationToSend } from '../../db/notifications/notification-mail.queries.js';
 import type { Database } from '../../db/client/database.js';
 
@@ -44,6 +49,9 @@ export interface SendDeps {
   retryDays: number;
 }
 
+/** Longer than any provider may take; a message of a dead worker can be cancelled after that. */
+const SENDING_SECONDS = 120;
+
 /**
  * Sends one notification and marks it as sent. It is sent twice only if the process dies between the two: the message
  * has the notification's id. The sweep sends reminders at their time; one resent by hand is sent here.
@@ -53,12 +61,14 @@ export const sendNotification =
   async (id: string): Promise<void> => {
     const row = await withStudyScope(deps.database, '*', ({ tx }) => notificationToSend(tx, id));
     if (!row || row.status !== 'pending') return;
+    await deps.pace?.jumpIn(row.channel);
+    // It may have been cancelled while it waited for its turn.
+    if (!(await withStudyScope(deps.database, '*', ({ tx }) => claimToSend(tx, id, SENDING_SECONDS)))) return;
     const settle = (
       status: 'sent' | 'failed' | 'cancelled' | 'suppressed',
       reason: string | null,
       targetDate?: string,
     ) => withStudyScope(deps.database, '*', ({ tx }) => noteOutcome(tx, id, status, reason, targetDate));
-    await deps.pace?.jumpIn(row.channel);
     try {
       const stopped = await (row.kind === 'visit_reminder' || row.kind === 'visit_missed'
         ? sendAgain(deps, id)

@@ -5,6 +5,7 @@ import { NotificationClaimer, WorkflowClaimer } from './claimer.js';
 import { RelayQueue } from './queue.js';
 import type { MessageHandler } from './queue.js';
 import type { LoadMonitor } from '../util/load-monitor.js';
+import type { StartedWork } from '../util/started-work.js';
 import type { Database } from '../../db/client/database.js';
 
 /**
@@ -24,10 +25,11 @@ export class OutboxRelay {
       deliver: MessageHandler;
       log: Logger;
       traffic: LoadMonitor;
+      started: StartedWork;
     },
   ) {
     this.lanes = [
-      new RelayQueue(deps, new WorkflowClaimer(deps.database, deps.traffic)),
+      new RelayQueue(deps, new WorkflowClaimer(deps.database, deps.traffic, deps.started)),
       new RelayQueue(deps, new NotificationClaimer(deps.database)),
     ];
     // Without its connection polling alone continues.

@@ -12,7 +12,12 @@ import {
   webhookSecretPlace,
 } from '../../db/capture/datacapture-configs.queries.js';
 import type { ConfigChange, DatacaptureConfigRow } from '../../db/capture/datacapture-configs.queries.js';
-import { requestMissedPushes, requeueWaitingPushes, retryForbidden } from '../../db/capture/push-requests.queries.js';
+import {
+  requestMissedPushes,
+  requestOpenPushesAgain,
+  requeueWaitingPushes,
+  retryForbidden,
+} from '../../db/capture/push-requests.queries.js';
 import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { Problem, problem } from '../http/errors.js';
@@ -117,7 +122,8 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
       if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, 'unknown');
       if (stored && connects(stored, change)) {
         await forgetOutage(tx, saving.studyId);
-        await requeueWaitingPushes(tx, saving.studyId);
+        if (stored.api_url !== saved.api_url) await requestOpenPushesAgain(tx, saving.studyId);
+        else await requeueWaitingPushes(tx, saving.studyId);
       }
       const newTasks = stored ? tasksAdded(stored, saved) : [];
       if (newTasks.length > 0) await requestMissedPushes(tx, saving.studyId, newTasks);

@@ -62,6 +62,7 @@ export async function exportDownload(
   dataDir: string,
   range: string | undefined,
   ifRange: string | undefined,
+  sendsBody: (tag: string) => boolean,
 ): Promise<Reply> {
   const found = await existingExport(tx, id);
   if (found.status === 'expired')
@@ -88,14 +89,15 @@ export async function exportDownload(
   };
   const part = range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : rangeOf(range, size);
   if (part === 'outside') throw problem('RANGE_NOT_SATISFIABLE', { headers: { 'Content-Range': `bytes */${size}` } });
-  audit.record({
-    ...auditActor(actor, context),
-    study_id: found.study_id,
-    action: 'export_downloaded',
-    resource_type: 'export',
-    resource_id: id,
-    metadata: { dataset: found.dataset, format: found.format, ...(part && { from_byte: part.start }) },
-  });
+  if (sendsBody(tag))
+    audit.record({
+      ...auditActor(actor, context),
+      study_id: found.study_id,
+      action: 'export_downloaded',
+      resource_type: 'export',
+      resource_id: id,
+      metadata: { dataset: found.dataset, format: found.format, ...(part && { from_byte: part.start }) },
+    });
   if (!part) return reply(200, createReadStream(path), { ...headers, 'Content-Length': String(size) });
   return reply(206, createReadStream(path, part), {
     ...headers,

@@ -86,13 +86,14 @@ export const exportRoutes = [
       409: undefined,
       416: undefined,
     },
-    handle: ({ tx, audit, actor, context, params, services, headers }) =>
+    handle: ({ tx, audit, actor, context, params, services, headers, sendsBody }) =>
       exportDownload(
         { tx, audit, actor, context },
         params.export_id,
         services.settings.DATA_DIR,
         headers.range,
         headers['if-range'] as string | undefined,
+        sendsBody,
       ),
   }),
 ];

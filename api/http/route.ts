@@ -74,6 +74,8 @@ export type Input<P extends string, Q extends TSchema, B extends TSchema, Kind e
   disconnected: () => AbortSignal;
   /** The one of these media types that the client's `Accept` weighs most; false: it takes none of them. */
   prefers: (mediaTypes: readonly string[]) => string | false;
+  /** Whether an answer with this ETag is sent with its body: a HEAD has none, nor a GET that knows the tag. */
+  sendsBody: (tag: string) => boolean;
 } & Opened<W>;
 
 /** A body that is not ordinary JSON: `bytes`, a file, or JSON as large as a file. */

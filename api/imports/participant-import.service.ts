@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { withKeepAlive } from '../../db/client/connection/keep-alive.js';
-import { completeImport, importById, importedBefore } from '../../db/imports/imports.queries.js';
+import { completeImport, holdImport, importById, importedBefore } from '../../db/imports/imports.queries.js';
 import type { NewImport } from '../../db/imports/imports.queries.js';
-import { lockImports, rehearse } from '../../db/imports/participant-import.queries.js';
+import { rehearse } from '../../db/imports/participant-import.queries.js';
+import { lockImports } from '../../db/participants/import-lock.queries.js';
 import { DateCodes } from './files/date-codes.js';
 import { FailedRows } from './files/failed-rows.js';
 import { readCsv } from './files/csv.js';
@@ -55,6 +56,7 @@ export async function importParticipants(
 ): Promise<JsonStream | ImportOverview | string> {
   const { tx, audit, actor, context } = change;
   const { sha256 } = progress.made;
+  await holdImport(tx, progress.made.id);
   await requireFreeId(tx, progress.made);
   if (options.create_missing_sites && !MAKES_SITES.includes(actor.role))
     throw problem('FORBIDDEN', { detail: `The role ${actor.role} does not create sites.` });

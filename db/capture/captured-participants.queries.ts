@@ -141,6 +141,17 @@ export async function sitesOf(tx: Tx, studyId: string): Promise<SiteRow[]> {
   );
 }
 
+/** The codes that a study's sites had before they were renamed, as the audit log has them; the last one first. */
+export async function formerCodesOf(tx: Tx, studyId: string): Promise<{ id: string; site_code: string }[]> {
+  return prepared<{ id: string; site_code: string }>(
+    tx,
+    `select resource_id as id, audit_metadata ->> 'site_code_before' as site_code from audit_log
+      where study_id = $1 and resource_type = 'site' and action = 'site_changed'
+        and audit_metadata ->> 'site_code_before' is not null order by seq desc`,
+    [studyId],
+  );
+}
+
 /** Creates a site, or finds the one that was created concurrently. @returns its id and whether it is new */
 export async function makeSite(tx: Tx, studyId: string, code: string): Promise<{ id: string; made: boolean }> {
   const [made] = await prepared<{ id: string }>(

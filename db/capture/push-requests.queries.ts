@@ -44,14 +44,14 @@ export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Prom
 /**
  * Pushes the results of completed sessions that were passed over: the exchange was off, or none of their tasks was
  * mapped. What is older than the study's configuration never was for the capture system.
- * @param tasks only sessions with results of one of these
+ * @param tasks only sessions with results of one of these, also those whose other results were delivered
  */
 export async function requestMissedPushes(tx: Tx, studyId: string, tasks?: readonly string[]): Promise<void> {
   const missed = await query<{ id: string }>(
     tx,
     `select s.id from assessment_sessions s join datacapture_configs c on c.study_id = s.study_id
-      where s.study_id = $1 and s.status = 'completed' and s.sync_status is null and s.visit_id is not null
-        and s.completed_at >= c.created_at
+      where s.study_id = $1 and s.status = 'completed' and s.visit_id is not null and s.completed_at >= c.created_at
+        and (s.sync_status is null or ($2::text[] is not null and s.sync_status in ('synced', 'pending')))
         and ($2::text[] is null
           or exists (select from session_tasks k where k.session_id = s.id and k.task = any($2)))
       order by s.id`,
@@ -96,6 +96,21 @@ export async function requestPushAgain(
     session.participant_id,
   ]);
   await wake(tx, [session]);
+}
+
+/**
+ * Pushes that have yet to end go to another capture system: one that is under way ends in the former one, and begins
+ * again.
+ */
+export async function requestOpenPushesAgain(tx: Tx, studyId: string): Promise<void> {
+  const open = await ResultPush.query(tx)
+    .where({ study_id: studyId })
+    .whereIn('status', ['pending', 'waiting'])
+    .select('session_id');
+  await requestPushesAgain(
+    tx,
+    open.map(({ session_id }) => session_id),
+  );
 }
 
 /** The same for many sessions that already have a push. */

@@ -95,7 +95,8 @@ const claimedOf = ({ event_id, type, participant_id, occurred_at, data, ...rest 
 
 /**
  * Claims due deliveries, a share of each subscription, so that none blocks the others; of an ordered subscription only
- * the first. A crashed process loses its claims when the lease ends.
+ * the first in the order of streams, once no running transaction could still write one before it. A crashed process
+ * loses its claims when the lease ends.
  * @param busy how many of each subscription the caller has in progress
  */
 export async function claimDeliveries(
@@ -110,9 +111,11 @@ export async function claimDeliveries(
            and d.status = 'pending' and d.available_at <= clock_timestamp()
            order by d.available_at limit greatest($1 - coalesce(($4::jsonb ->> s.id::text)::integer, 0), 0))
          union all
-         select h.id, h.available_at from (select d.id, d.available_at from event_deliveries d
-           where s.ordered and d.subscription_id = s.id and d.status = 'pending' order by d.seq limit 1) h
-           where h.available_at <= clock_timestamp()) c
+         select h.id, h.available_at from (select d.id, d.available_at, d.tx from event_deliveries d
+           where s.ordered and d.subscription_id = s.id and d.status = 'pending'
+           order by coalesce(d.tx, '0'), d.seq limit 1) h
+           where h.available_at <= clock_timestamp()
+             and coalesce(h.tx, '0') < pg_snapshot_xmin(pg_current_snapshot())) c
        where s.status = 'active' order by c.available_at limit $2
      ), locked as materialized (
        select d.id from event_deliveries d where d.id in (select id from due) and d.status = 'pending'

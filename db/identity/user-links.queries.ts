@@ -1,5 +1,5 @@
 import { raw } from 'objection';
-import { UserLink } from '../models/identity.js';
+import { User, UserLink } from '../models/identity.js';
 import type { Tx } from '../client/database.js';
 
 export type LinkPurpose = 'password_reset' | 'invitation';
@@ -19,6 +19,14 @@ export interface LinkToSend {
   period: number;
 }
 
+/**
+ * Locks the user of a link, before the link: who deactivates a user, and ends its links, takes them in this order.
+ */
+async function lockUserOf(tx: Tx, link: { id: string } | { token_hash: Buffer }): Promise<void> {
+  const found = await UserLink.query(tx).findOne(link).select('user_id');
+  if (found) await User.query(tx).findById(found.user_id).forUpdate().select('id');
+}
+
 const LIFETIME = `case l.purpose when 'invitation' then ?::float8 else ?::float8 end`;
 
 /**
@@ -30,6 +38,7 @@ export async function linkToSend(
   id: string,
   { invitation, password_reset }: Record<LinkPurpose, number>,
 ): Promise<LinkToSend | undefined> {
+  await lockUserOf(tx, { id });
   return UserLink.query(tx)
     .alias('l')
     .joinRelated('user', { alias: 'u' })
@@ -77,6 +86,7 @@ export async function userOfLink(
   tx: Tx,
   hash: Buffer,
 ): Promise<{ link_id: string; user_id: string; email: string; purpose: LinkPurpose } | undefined> {
+  await lockUserOf(tx, { token_hash: hash });
   return UserLink.query(tx)
     .alias('l')
     .joinRelated('user', { alias: 'u' })

@@ -31,10 +31,18 @@ export type NewImport = Pick<
   'id' | 'study_id' | 'requested_by_id' | 'format' | 'sha256' | 'dry_run' | 'mode'
 >;
 
-/** A running import without an update for this long: its process is gone. */
-const LOST = `interval '10 minutes'`;
+const KEY = 'running import ';
+/** Holds an import's id until its transaction ends, with its process or without; another attempt may hold it. */
+export async function holdImport(tx: Tx, id: string): Promise<void> {
+  await execute(tx, 'select pg_try_advisory_xact_lock(hashtextextended($1, 0))', [KEY + id]);
+}
+const IS_HELD = `exists (select from pg_locks l where l.locktype = 'advisory' and l.objsubid = 1
+  and l.database = (select oid from pg_database where datname = current_database())
+  and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended('${KEY}' || id, 0))`;
+/** An import that is not held is over; this long after its last word, its process can't tell how. */
+const LOST = `interval '10 seconds'`;
 const COLUMNS = `id, study_id, requested_by_id, format, sha256, dry_run, mode, case when status = 'running'
-  and updated_at < clock_timestamp() - ${LOST} then 'failed' else status end as status,
+  and updated_at < clock_timestamp() - ${LOST} and not ${IS_HELD} then 'failed' else status end as status,
   phase, progress, total_rows, imported_count, updated_count, skipped_count, error_count, created_at, completed_at`;
 
 /**

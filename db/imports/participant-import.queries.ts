@@ -1,4 +1,3 @@
-import { lockByName } from '../client/advisory-lock.js';
 import { execute, prepared, query } from '../client/query.js';
 import { carriedTrace } from '../client/trace-context.js';
 import type { MarkedTransaction } from '../client/marked-transaction.js';
@@ -174,12 +173,6 @@ async function areUpdated(tx: Tx, participants: readonly (ImportedParticipant & 
     return false;
   }
 }
-
-/**
- * Imports of a study run one after another: two files with the same participants in another order would wait for each
- * other in a circle.
- */
-export const lockImports = (tx: Tx, studyId: string): Promise<void> => lockByName(tx, `participant-import ${studyId}`);
 
 export interface ImportSite {
   id: string;

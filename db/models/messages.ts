@@ -20,6 +20,7 @@ export class Notification extends Row {
   declare target_date: string | null;
   declare reason: string | null;
   declare draft: object | null;
+  declare claimed_until: string | null;
 }
 
 /** An endpoint that receives a study's events. */

@@ -101,6 +101,18 @@ export async function notificationToSend(tx: Tx, id: string): Promise<Notificati
 }
 
 /**
+ * Marks a pending notification as being sent, for at most so long: meanwhile nobody can cancel it.
+ * @returns false: it was stopped
+ */
+export async function claimToSend(tx: Tx, id: string, seconds: number): Promise<boolean> {
+  const claimed = await Notification.query(tx)
+    .findById(id)
+    .where({ status: 'pending' })
+    .patch({ claimed_until: raw(`clock_timestamp() + ? * interval '1 second'`, [seconds]) });
+  return claimed > 0;
+}
+
+/**
  * Stores the result of a notification; its draft is deleted.
  * @param targetDate the date of the visit that a reminder named
  */
@@ -119,6 +131,7 @@ export async function noteOutcome(
       reason,
       attempts: raw('attempts + 1'),
       draft: null,
+      claimed_until: null,
       sent_at: status === 'sent' ? raw('clock_timestamp()') : null,
       ...(status === 'failed' && { last_error: reason }),
       ...(targetDate !== undefined && { target_date: targetDate }),
@@ -130,5 +143,5 @@ export async function noteAttempt(tx: Tx, id: string, code: string): Promise<voi
   await Notification.query(tx)
     .findById(id)
     .where({ status: 'pending' })
-    .patch({ attempts: raw('attempts + 1'), last_error: code.slice(0, 500) });
+    .patch({ attempts: raw('attempts + 1'), last_error: code.slice(0, 500), claimed_until: null });
 }

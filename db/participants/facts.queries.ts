@@ -29,6 +29,8 @@ export interface FactRow {
     preferred_language: string | null;
     date_of_birth: string | null;
   };
+  /** The identity was erased. */
+  erased: boolean;
   site_timezone: string | null;
   anchor: {
     id: string;
@@ -101,7 +103,7 @@ select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.s
     'scheduling_mode', s.config->>'scheduling_mode') as study,
   json_build_object('status', p.status, 'site_code', site.site_code, 'arm', coalesce(p.arm, r.arm),
     'preferred_language', p.preferred_language, 'date_of_birth', p.date_of_birth) as participant,
-  site.timezone as site_timezone,
+  p.erased_at is not null as erased, site.timezone as site_timezone,
   json_build_object('id', a.id, 'enrollment_date_value', a.enrollment_date_value, 'enrollment_datetime_value',
     ${iso('a.enrollment_datetime_value')},
     'partial_value', a.partial_value, 'precision', a.precision, 'timezone', a.timezone, 'source_type', a.source_type,

@@ -232,6 +232,7 @@ describe('overrides that need an approval', function () {
     const { person, request } = await asked();
     const refused = await person.decide(request, 'deny', approver, {});
     expect([refused.status, refused.body.code]).to.deep.equal([400, 'REASON_REQUIRED']);
+    expect(refused.body.errors.map(({ path, code }) => [path, code])).to.deep.equal([['reason', 'REASON_REQUIRED']]);
     expect((await person.decide(request, 'approve', approver)).status).to.equal(200);
   });
 

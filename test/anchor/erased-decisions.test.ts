@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
 import type { Database } from '../../db/client/database.js';
+import { overrideDecision } from '../../workflows/contract.js';
 import { atItsCommit, whileHeld } from '../support/held-row.js';
+import type { Held } from '../support/held-row.js';
 import type { Answer, Http, Loose } from '../support/http.js';
+import { until } from '../support/until.js';
 import { DAY, Stage } from './stage.js';
 import type { AnchorStudy, Person } from './stage.js';
 
@@ -24,12 +27,13 @@ describe('What is said of a person after their erasure', () => {
     await stage.close();
   });
 
-  async function asked(): Promise<{ person: Person; deny: () => Promise<Answer<Loose>> }> {
+  async function asked(): Promise<{ person: Person; request: string; deny: () => Promise<Answer<Loose>> }> {
     const person = await study.person();
     await person.set(DAY);
     const { body } = await person.override('2024-03-17');
     return {
       person,
+      request: body.override_request_id,
       deny: () => person.decide(body.override_request_id, 'deny', approver, { reason: 'Mrs Smith has called' }),
     };
   }
@@ -49,6 +53,38 @@ describe('What is said of a person after their erasure', () => {
     const [record] = await refused(person);
     expect(record).to.include({ user_id: approver.userId, request_id: body.request_id });
     expect(record!.audit_metadata).to.include({ code: 'NOT_PENDING' });
+  });
+
+  it('with a signal that its workflow takes up after the erasure, is refused and kept nowhere', async () => {
+    const { person, request } = await asked();
+    const signal = async () =>
+      stage.handle(person.id).signal(overrideDecision, {
+        request_id: request,
+        decision: 'deny',
+        approver_user_id: approver.userId!,
+        reason: 'Mrs Smith has called',
+      });
+    const anchor: Held = ['select 1 from anchor_dates where participant_id = ? for update', person.id];
+    await whileHeld<unknown>(owner, anchor, erase(person), signal);
+    const [record] = await until(
+      async () => {
+        const all = await refused(person);
+        return all.length > 0 ? all : undefined;
+      },
+      { what: 'the refused decision' },
+    );
+    expect(record!.audit_metadata).to.include({ code: 'NOT_PENDING', decision: 'deny' });
+    const ended = await until(
+      async () => {
+        const [row] = await stage.sql<{ status: string; reasons: string }>(
+          `select status, concat(reason, decision_reason) as reasons from override_requests where id = ?`,
+          [request],
+        );
+        return row!.status === 'pending' ? undefined : row;
+      },
+      { what: 'the request to end with the participation' },
+    );
+    expect(ended.reasons).not.to.include('Smith');
   });
 
   it('with an override that is asked for while the erasure is being committed, is refused and kept nowhere', async () => {

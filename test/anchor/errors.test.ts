@@ -132,9 +132,15 @@ describe('errors of the anchor date', function () {
   describe('7. overrides', () => {
     it('REASON_REQUIRED: an empty reason is 400 when the policy wants one, also in blanks; not otherwise', async () => {
       const person = await finalized(plain);
+      const back = await person.post('/override-back', { reason: ' ' });
+      expect([back.status, back.body.errors.map(({ path, code }) => [path, code])]).to.deep.equal([
+        400,
+        [['reason', 'REASON_REQUIRED']],
+      ]);
       for (const reason of ['', '   ']) {
         const refused = await person.override('2024-03-17', undefined, { reason });
         expect([refused.status, codes(refused)]).to.deep.equal([400, ['REASON_REQUIRED']]);
+        expect(refused.body.errors[0]!.path).to.equal('reason');
       }
       expect(await person.anchor()).to.include({ enrollment_date: DAY, version: 2 });
       const study = await stage.study({ ...free, permissions: { override_requires_reason: false } });

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { hash } from '@node-rs/argon2';
 import { expect } from 'chai';
 import pg from 'pg';
+import { openDatabase } from '../../db/client/knex.js';
 import { seesEverything } from '../support/everything.js';
+import { whileHeld } from '../support/held-row.js';
 import { Http, admin, goodPassword, login, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -63,6 +65,25 @@ describe('One’s own account', () => {
     expect((await nobody.post('/api/auth/refresh', { refresh_token: tokens.refresh_token })).status).to.equal(401);
     expect((await nobody.post('/api/auth/login', { email: one.email, password: goodPassword })).status).to.equal(401);
     await login(root.base, one.email, next);
+  });
+
+  it('a link for a password, used while its user is deactivated, is good no more, and nobody waits in a circle', async () => {
+    const one = await user(root, 'coordinator');
+    await nobody.post('/api/auth/password/forgot', { email: one.email });
+    const token = await tokenTo(one.email);
+    const url = (await service()).database_url;
+    const owner = openDatabase({ url, poolMax: 3, name: 'account-test', asOwner: true });
+    try {
+      const [deactivated, used] = await whileHeld(
+        owner,
+        ['select 1 from users where id = ? for update', one.userId!],
+        () => root.patch(`/api/users/${one.userId}`, { status: 'inactive' }),
+        () => reset(token),
+      );
+      expect([deactivated!.status, used!.status, used!.body.code]).to.deep.equal([200, 401, 'INVALID_LINK']);
+    } finally {
+      await owner.destroy();
+    }
   });
 
   it('a password is the same however a keyboard composes its letters, also one of an earlier release', async () => {

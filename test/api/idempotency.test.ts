@@ -39,6 +39,17 @@ describe('Idempotency-Key', () => {
     expect(new Set(answers.map((a) => a.body.id)).size).to.equal(1);
   });
 
+  it('of trials at once, which change nothing, one runs and the others wait for its answer', async () => {
+    const trial = `/api/studies/${path.split('/')[3]!}/config/enrollment-policy?dry_run=true`;
+    const policy = { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] };
+    const options = { headers: { 'Idempotency-Key': unique() } };
+    const answers = await Promise.all(Array.from({ length: 4 }, () => http.post(trial, policy, options)));
+    expect(answers.map(({ status, body }) => [status, body.code])).to.deep.equal(Array(4).fill([200, undefined]));
+    expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+    const other = await http.post(trial, { ...policy, anchor_type: 'enrollment' }, options);
+    expect([other.status, other.body.code]).to.deep.equal([409, 'IDEMPOTENCY_KEY_REUSED']);
+  });
+
   it('a request that failed leaves the key free', async () => {
     const key = unique();
     const code = unique();

@@ -63,6 +63,10 @@ describe('What client and service agree on', () => {
         expect(packed.bytes.length).to.be.lessThan(plain.bytes.length / 4);
         expect(unpack(packed.bytes).equals(plain.bytes)).to.equal(true);
         expect(Number(packed.headers['content-length'])).to.equal(packed.bytes.length);
+        const head = await wire(http, '/openapi.json', { 'Accept-Encoding': encoding }, 'HEAD');
+        for (const name of ['content-length', 'content-encoding', 'content-type', 'etag', 'vary'])
+          expect(head.headers[name], `${name} of a HEAD`).to.equal(packed.headers[name]);
+        expect(head.bytes.length).to.equal(0);
       });
     }
     it('none for a small text, a record with an ETag, or who does not take it', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { startSimulator } from '../capture-simulator/server.js';
 import { until } from '../support/service.js';
-import { PushStage } from './push-stage.js';
+import { EVENT, PushStage } from './push-stage.js';
 import { Stage, syncReport } from './support.js';
 import type { CaptureStudy } from './support.js';
 
@@ -75,5 +76,23 @@ describe('a token that is saved while the former one is at work', function () {
     expect((await study.attempts(session)).map(({ error_type }) => error_type)).to.deep.equal(['http_error', null]);
     expect(await study.status()).to.include({ sync_status: 'pending', sync_error_message: null });
     study.fault();
+  });
+
+  it('and an address: what is being delivered to the former server is delivered to the new one too', async () => {
+    const study = await pushes.study();
+    const server = await startSimulator({ projects: [] });
+    try {
+      study.fault({ content: ['record:import'], latency_ms: 3_000, times: 1 });
+      const { session, record } = await study.ended();
+      await begun(pushes);
+      study.copyTo(server);
+      await study.configure({ api_url: server.apiUrl, api_token: study.token });
+      await study.synced(session);
+      const standing = server.control.record(study.projectId, record!)?.rows.find(({ event }) => event === EVENT);
+      expect(standing?.values).to.include({ trials: '40' });
+      study.fault();
+    } finally {
+      await server.stop();
+    }
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { until } from '../support/until.js';
 import { MAPPING, PushStage, SUMMARY } from './push-stage.js';
 
 describe('results of a task that gets its fields in the capture system later', function () {
@@ -34,5 +35,15 @@ describe('results of a task that gets its fields in the capture system later', f
       ['success'],
       ['skipped'],
     ]);
+  });
+
+  it('go out beside those of another task of the session, which were delivered', async () => {
+    const study = await stage.study({ data_field_mapping: { stroop: MAPPING.stroop } });
+    const { session, record } = await study.ended({ summaries: { stroop: SUMMARY, digit_span: { span: 5.5 } } });
+    await study.synced(session);
+    expect(study.standing(record!)).not.to.have.property('span', '5.5');
+    await study.configure({ data_field_mapping: { digit_span: MAPPING.digit_span } });
+    await until(() => study.standing(record!)?.['span'] === '5.5', { what: 'the results that are mapped now' });
+    await study.synced(session);
   });
 });

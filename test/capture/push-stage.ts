@@ -290,6 +290,12 @@ export class PushStudy {
         (call) => content === undefined || `${call.content}:${call.action}` === content || call.content === content,
       ).length;
   }
+  /** The same project on another server, with its records without values. */
+  copyTo(simulator: Simulator): void {
+    simulator.control.addProject(this.source);
+    for (const record of this.records)
+      simulator.control.load(this.projectId, [{ subject_id: record, redcap_event_name: EVENT }]);
+  }
   /** The same project with events instead of none, and its records without values. */
   convert(events: object[]): void {
     this.longitudinal = events.length > 0;

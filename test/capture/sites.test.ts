@@ -177,6 +177,25 @@ describe('data access group and site', function () {
     expect(await placed(made)).to.deep.equal({ s: 'B-7', t: 'site_north' });
   });
 
+  it('a site that was renamed here is still that of its group, or of the mapped code', async () => {
+    for (const [values, more, field_mapping] of [
+      [{}, { data_access_group: 'site_north' }, {}],
+      [{ code: 'site_north' }, {}, { site_code: 'code' }],
+    ] as const) {
+      const config = { participant_field_mapping: { enrollment_date: 'enrolled', ...field_mapping } };
+      const study = await stage.study({ config: { ...config, create_missing_sites: true } });
+      await study.enroll('s', { enrolled: '2026-01-15', ...values }, more);
+      await study.settled(1);
+      const [site] = await sites(study);
+      expect((await stage.call('PATCH', `/api/sites/${site!.id}`, { site_code: 'Northern' })).status).to.equal(200);
+      await study.enroll('s', { enrolled: '2026-01-16', ...values }, more);
+      await study.enroll('t', { enrolled: '2026-01-15', ...values }, more);
+      await study.settled(3);
+      expect((await sites(study)).map(({ site_code }) => site_code)).to.deep.equal(['Northern']);
+      expect(new Set((await study.participants()).map((p) => p.site_id))).to.deep.equal(new Set([site!.id]));
+    }
+  });
+
   it('a mapped site code that the study does not have is treated alike', async () => {
     const config = { participant_field_mapping: { enrollment_date: 'enrolled', site_code: 'code' } };
     const [without, made] = [

@@ -496,6 +496,10 @@ describe('Exports', () => {
     ).to.equal(416);
     expect((await http.get(status_url, { headers: {} })).status).to.equal(200);
     expect((await (await user(http, 'data_manager', { study_ids: [] })).get(status_url)).status).to.equal(404);
+    // Who asks about the file, or has it already, has not downloaded it.
+    const etag = whole.headers.get('etag')!;
+    expect((await http.send('HEAD', done.download_url as string)).status).to.equal(200);
+    expect((await http.get(done.download_url as string, { headers: { 'If-None-Match': etag } })).status).to.equal(304);
     // The user who downloads the file is recorded, also where another requested it.
     const colleague = await user(http, 'data_manager', { study_ids: [filled.study.id] });
     expect((await colleague.get(done.download_url as string)).status).to.equal(200);

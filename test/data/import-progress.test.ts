@@ -115,6 +115,24 @@ describe('An import of participants, watched', function () {
     );
   });
 
+  it('whose process is gone has failed', async () => {
+    const id = randomUUID();
+    const database = new pg.Client({ connectionString: (await service()).database_url });
+    await database.connect();
+    try {
+      await database.query(
+        `insert into participant_imports (study_id, id, requested_by_id, format, sha256, dry_run, mode, updated_at)
+         values ($1, $2, $3, 'csv', repeat('a', 64), false, 'insert', clock_timestamp() - interval '1 minute')`,
+        [study.id, id, http.userId],
+      );
+    } finally {
+      await database.end();
+    }
+    expect((await seen(id)).body).to.include({ status: 'failed' });
+    const { items } = await http.expect<{ items: Loose[] }>(200, 'GET', `/api/studies/${study.id}/participant-imports`);
+    expect(items.find(({ import_id }) => import_id === id)).to.include({ status: 'failed' });
+  });
+
   it('that lost its connection to the database is sent once more under its id, and is one import', async () => {
     const id = randomUUID();
     const rows = 3;
@@ -134,6 +152,11 @@ describe('An import of participants, watched', function () {
           ).rows[0]?.pid,
         { what: 'the import to write' },
       );
+      await database.query(
+        `update participant_imports set updated_at = updated_at - interval '1 hour' where study_id = $1 and id = $2`,
+        [study.id, id],
+      );
+      expect((await seen(id)).body, 'a long silence is no end').to.include({ status: 'running' });
       await database.query('select pg_terminate_backend($1)', [importing]);
       expect((await lost).status).to.equal(503);
     } finally {

@@ -7,6 +7,7 @@ import { LEASE_SECONDS } from '../../db/outbox/claims.queries.js';
 import type { OutboxRow } from '../../db/outbox/claims.queries.js';
 import { RelayQueue } from '../../activities/outbox/queue.js';
 import { LoadMonitor } from '../../activities/util/load-monitor.js';
+import { StartedWork } from '../../activities/util/started-work.js';
 import { openDatabase } from '../../db/client/knex.js';
 import { migrate } from '../../db/migrate.js';
 import { service } from '../support/service.js';
@@ -101,6 +102,32 @@ describe('Relays that take messages out of one outbox', function () {
     expect(await taken(), 'a message that is leased still stands before the next of its subject').to.deep.equal([]);
     await database('outbox').where({ id: first[0]!.id }).delete();
     expect((await taken()).map(({ subject }) => subject)).to.deep.equal(['a']);
+    await database('outbox').delete();
+  });
+
+  it('start no more participants’ workflows with low priority than a few that no worker has executed yet', async () => {
+    const started = new StartedWork(600_000);
+    const claims = new WorkflowClaimer(database, new LoadMonitor(), started);
+    const taken: string[] = [];
+    /** Claims until it has had its turn: low-priority messages have a pace. */
+    const turns = async (count: number) => {
+      for (let turn = 0; turn < count; turn += 1) {
+        taken.push(...(await claims.claim(50)).map(({ subject }) => subject));
+        await sleep(Math.max(claims.pause(), 250));
+      }
+    };
+    await database('outbox').insert(
+      Array.from({ length: 40 }, (_, i) => ({ topic: 'participant-start', subject: `p-${i}`, patient: true })),
+    );
+    await turns(4);
+    expect(taken, 'those that nobody has executed').to.have.length(5);
+    for (const subject of taken.slice(0, 2)) started.end(subject);
+    await turns(4);
+    expect(taken, 'as many more as were executed').to.have.length(7);
+    for (const subject of taken) started.end(subject);
+    await turns(1);
+    expect(taken).to.have.length(12);
+    expect(new Set(taken).size, 'each once').to.equal(12);
     await database('outbox').delete();
   });
 

@@ -125,7 +125,7 @@ export const credentialGuards: readonly Guard[] = [
   {
     refuses: 'a denial without a reason',
     file: 'activities/anchor/commands/override-decisions.ts',
-    text: `? rejected(400, 'REASON_REQUIRED', 'a denial needs a reason')`,
+    text: `? reasonRequired('a denial needs a reason')`,
     without: `? deny(snapshot, request, { decidedBy, reason: 'none', sender, signature })`,
     test: APPROVAL,
     title: 'a denial without a reason is 400 REASON_REQUIRED and decides nothing',

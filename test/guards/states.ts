@@ -193,4 +193,28 @@ export const stateGuards: readonly Guard[] = [
     test: 'test/anchor/erased-decisions.test.ts',
     title: 'with a decision on an override, is refused and recorded, and kept nowhere',
   },
+  {
+    refuses: 'the reason of a signalled decision after an erasure',
+    file: 'activities/anchor/commands/override-decisions.ts',
+    text: 'if (row.erased) return',
+    without: `if (row.erased && row.participant.status === 'enrolled') return`,
+    test: 'test/anchor/erased-decisions.test.ts',
+    title: 'with a signal that its workflow takes up after the erasure, is refused and kept nowhere',
+  },
+  {
+    refuses: 'the cancellation of a message that is being sent',
+    file: 'activities/notifications/send.ts',
+    text: 'claimToSend(tx, id, SENDING_SECONDS)',
+    without: 'claimToSend(tx, id, 0 * SENDING_SECONDS)',
+    test: 'test/notifications/hanging-server.test.ts',
+    title: 'has a message that can no longer be cancelled: it arrives when the server goes on',
+  },
+  {
+    refuses: 'a study that ends before it starts, by a document',
+    file: 'api/exports/full-study/opened.ts',
+    text: 'requireDateOrder(document.study);',
+    without: 'requireDateOrder({ ...document.study, end_date: null });',
+    test: 'test/data/full-rules.test.ts',
+    title: 'is refused by the place: an end before the start',
+  },
 ];

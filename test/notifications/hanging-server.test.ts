@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import { Stage } from '../anchor/stage.js';
 import { unique } from '../support/http.js';
+import type { Loose } from '../support/http.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
@@ -50,6 +51,28 @@ describe('A mail server that hangs', function hanging() {
     await new Promise<void>((resolve) => {
       smtp.close(resolve);
     });
+  });
+
+  it('has a message that can no longer be cancelled: it arrives when the server goes on', async () => {
+    const study = await stage.study({}, { days: [] });
+    const { id } = await study.person({ email: `${unique()}@example.org` });
+    await stage.admin.expect(202, 'POST', '/api/portal/magic-link', { participant_id: id, channel: 'email' });
+    await until(() => begun === 1, { what: 'the mail to be begun' });
+    const message = async () =>
+      (
+        await stage.admin.expect<{ items: (Loose & { status: string })[] }>(
+          200,
+          'GET',
+          `/api/notifications?participant_id=${id}`,
+        )
+      ).items[0]!;
+    const cancel = async () => stage.admin.post(`/api/notifications/${(await message()).id}/cancel`);
+    const refused = await cancel();
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'NOTIFICATION_BEING_SENT']);
+    for (const answer of letGo.splice(0)) answer();
+    await until(async () => (await message()).status === 'sent', { what: 'the mail to be sent' });
+    expect((await cancel()).body.code).to.equal('NOTIFICATION_SETTLED');
+    begun = 0;
   });
 
   it('keeps no participant waiting', async () => {

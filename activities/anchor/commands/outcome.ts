@@ -133,6 +133,12 @@ export const rejected = (
   },
 });
 
+/** The refusal of what needs a reason and has none. */
+export const reasonRequired = (detail: string): CommandOutcome =>
+  rejected(400, 'REASON_REQUIRED', detail, {
+    errors: [{ path: 'reason', code: 'REASON_REQUIRED', message: 'reason must not be empty' }],
+  });
+
 /** The refusal of a date by rules and guards, with all their messages. */
 export const rejectedByRules = (errors: Fault[], warnings: Fault[] = []): CommandOutcome =>
   rejected(400, overrideRefusalCode(errors), errors.map(({ message }) => message).join('; '), { errors, warnings });

@@ -2,7 +2,7 @@ import type { LockedOverrideRequest } from '../../../db/anchor/override-request-
 import type { OverrideDecision, Sender } from '../../../workflows/contract.js';
 import { noTransition } from '../../../workflows/domain/anchor/decide.js';
 import { grant, judgedOverride } from './judged-override.js';
-import { givenReason, noTrace, rejected } from './outcome.js';
+import { givenReason, noTrace, reasonRequired, rejected } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 import type { AnchorSnapshot } from '../snapshot.js';
 
@@ -24,11 +24,13 @@ export async function decideOverride(context: CommandContext, message: OverrideD
   };
   if (request.status !== 'pending' || request.expires_at <= facts.now)
     return rejected(409, 'NOT_PENDING', `the request is ${request.status === 'pending' ? 'expired' : request.status}`);
+  // A reason that is given now would be kept of an erased person.
+  if (row.erased) return rejected(409, 'NOT_PENDING', 'the identity was erased: the request ended with it');
   const reason = givenReason(message);
   const decidedBy = message.approver_user_id;
   if (message.decision === 'deny')
     return reason === null
-      ? rejected(400, 'REASON_REQUIRED', 'a denial needs a reason')
+      ? reasonRequired('a denial needs a reason')
       : deny(snapshot, request, { decidedBy, reason, sender, signature });
   if (row.participant.status === 'withdrawn')
     return rejected(409, 'PARTICIPANT_WITHDRAWN', 'the participant has withdrawn: the anchor stays as it is');

@@ -3,7 +3,7 @@ import { isDate } from '../../../workflows/domain/util/dates.js';
 import { factsAfter, judgeOverrideBack, noTransition, standingFacts } from '../../../workflows/domain/anchor/decide.js';
 import { grant, judgedOverride, warningsOf } from './judged-override.js';
 import type { Judged } from './judged-override.js';
-import { auditOfFailedRules, givenReason, rejected, rejectedByRules } from './outcome.js';
+import { auditOfFailedRules, givenReason, reasonRequired, rejected, rejectedByRules } from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 
 /** A requested override: applied at once, or stored for an approver. */
@@ -17,10 +17,7 @@ export async function requestOverride(context: CommandContext, message: RequestO
     return rejected(422, 'VALIDATION_FAILED', 'reason is required', {
       errors: [{ path: 'reason', code: 'REQUIRED', message: 'reason is required: the policy asks for one' }],
     });
-  if (permissions.override_requires_reason && reason === null)
-    return rejected(400, 'REASON_REQUIRED', 'the policy requires a reason', {
-      errors: [{ code: 'REASON_REQUIRED', message: 'reason must not be empty' }],
-    });
+  if (permissions.override_requires_reason && reason === null) return reasonRequired('the policy requires a reason');
   if (facts.anchor.status !== 'finalized')
     return rejected(409, 'NOT_FINALIZED', `only a finalized date is overridden; the anchor is ${facts.anchor.status}`);
   if (row.pending_override)
@@ -102,7 +99,7 @@ export async function overrideBack(
 ): Promise<CommandOutcome> {
   const { policy, row, facts } = snapshot;
   const reason = givenReason(message);
-  if (reason === null) return rejected(400, 'REASON_REQUIRED', 'a reason is required');
+  if (reason === null) return reasonRequired('a reason is required');
   if (facts.anchor.status !== 'finalized')
     return rejected(409, 'NOT_FINALIZED', `the anchor is ${facts.anchor.status}`);
   if (row.pending_override) return rejected(409, 'OVERRIDE_PENDING', 'an override request waits for its decision');

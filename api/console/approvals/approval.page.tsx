@@ -1,10 +1,11 @@
 import { CalendarDate, InstantText } from '../html/date.js';
 import { daysBetween } from '../../../workflows/domain/util/dates.js';
 import { dateText } from '../html/dates.js';
-import { Field, Form, Notice } from '../html/form.js';
+import { Form, Notice } from '../html/form.js';
 import { ProofField } from '../html/proof-field.js';
 import { DefinitionList } from '../html/table.js';
 import { Typed } from '../html/problem.js';
+import { ReasonField } from '../html/reason-field.js';
 import { refusalText } from '../html/refusal.js';
 import { useUi } from '../html/ui.js';
 import type { Words } from '../words/words.js';
@@ -258,15 +259,11 @@ function Decide({ view, decision }: { view: ApprovalView; decision: ApprovalDeci
         <button disabled hidden />
         <input type="hidden" name="preview_hash" value={view.previewHash} />
         <input type="hidden" name="shown" value={seenOf(view.visits)} />
-        <Field
-          name="reason"
-          multiline
+        <ReasonField
           label={words.approval.decisionReason}
           hint={words.approval.decisionReasonHint}
           error={decision.reasonError}
           value={decision.reason}
-          required
-          maxLength={2000}
         />
         {view.asksAgain && <ProofField error={decision.proofError} />}
         <p class="buttons">

@@ -1,7 +1,8 @@
 import type { ConflictHead } from '../../../db/assessment/offline-conflicts.queries.js';
 import type { ConflictOutline } from '../../../db/assessment/offline-conflicts-results.queries.js';
 import { InstantText } from '../html/date.js';
-import { Field, Form, Notice } from '../html/form.js';
+import { Form, Notice } from '../html/form.js';
+import { ReasonField } from '../html/reason-field.js';
 import { DefinitionList, Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
 
@@ -113,11 +114,7 @@ function Resolve({ conflict, answer }: { conflict: ConflictHead; answer: Conflic
             </label>
           ))}
         </fieldset>
-        <Field
-          name="reason"
-          multiline
-          required
-          maxLength={2000}
+        <ReasonField
           label={resolve.reason}
           hint={resolve.reasonHint}
           error={answer.reasonError}

@@ -8,6 +8,7 @@ import { CalendarDate } from '../html/date.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { versionOf } from '../routing/form-version.js';
 import { Typed } from '../html/problem.js';
+import { ReasonField } from '../html/reason-field.js';
 import { TranslatedText } from '../html/said.js';
 import { DefinitionList } from '../html/table.js';
 import { useUi } from '../html/ui.js';
@@ -216,16 +217,7 @@ function Cancel({ view, answer: { given = {}, errors = {} } }: { view: VisitView
   const { cancel } = useUi().words.today.one;
   return (
     <Job view={view} title={cancel.title} action="cancel">
-      <Field
-        name="reason"
-        multiline
-        required
-        maxLength={2000}
-        label={cancel.reason}
-        hint={cancel.reasonHint}
-        error={errors.reason}
-        value={given.reason}
-      />
+      <ReasonField label={cancel.reason} hint={cancel.reasonHint} error={errors.reason} value={given.reason} />
       <p class="buttons">
         <button class="danger">{cancel.submit}</button>
       </p>
@@ -239,11 +231,8 @@ function Reopen({ view, answer: { given = {}, errors = {} } }: { view: VisitView
   return (
     <Job view={view} title={reopen.title} action="reopen">
       <p class="quiet">{reopen.what}</p>
-      <Field
+      <ReasonField
         name="reopen_reason"
-        multiline
-        required
-        maxLength={2000}
         label={cancel.reason}
         hint={reopen.reasonHint}
         error={errors.reopen_reason}

@@ -61,6 +61,7 @@ export function openDocument(
       detail: `The document has a table that is not known here: ${strange.slice(0, 60)}.`,
     });
   nameZones(document);
+  requireDateOrder(document.study);
   requireBoundedDesign(document);
   const target: ImportTarget = {};
   for (const name of KEYS) {
@@ -91,6 +92,16 @@ export function openDocument(
       hasDatacapture: (document.tables.datacapture_configs ?? []).length > 0,
     },
   };
+}
+
+/** @throws 400 END_BEFORE_START */
+function requireDateOrder({ start_date, end_date }: StudyDocument['study']): void {
+  if (typeof start_date !== 'string' || typeof end_date !== 'string' || end_date >= start_date) return;
+  const message = 'study.end_date lies before study.start_date';
+  throw problem('RULE_VIOLATED', {
+    detail: `${message}.`,
+    errors: [{ path: 'study.end_date', code: 'END_BEFORE_START', message }],
+  });
 }
 
 /** Writes time zones as the API stores them. @throws 422 one that the database could not compute with */

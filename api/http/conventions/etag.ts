@@ -55,3 +55,11 @@ export function matchesEtag(list: string, tag: string, weak: boolean): boolean {
     return given === '*' || given === tag || (weak && given === `W/${tag}`);
   });
 }
+
+/** Whether the client already has what has this tag, by its If-None-Match. */
+export function isKnown(asked: { method: string; get: (header: string) => string }, tag: string): boolean {
+  const known = asked.get('if-none-match');
+  return (
+    (asked.method === 'GET' || asked.method === 'HEAD') && known !== '' && tag !== '' && matchesEtag(known, tag, true)
+  );
+}

@@ -67,7 +67,7 @@ const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4 };
 
 /** The encoding for a text of this size that the client accepts; undefined: none. */
 function encodingFor(ctx: Context, length: number): 'br' | 'gzip' | undefined {
-  if (ctx.get('accept-encoding') === '' || ctx.method === 'HEAD' || length <= MIN_BYTES) return undefined;
+  if (ctx.get('accept-encoding') === '' || length <= MIN_BYTES) return undefined;
   const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity');
   return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }

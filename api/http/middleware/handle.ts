@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../errors.js';
-import { contentTag, etagOf, matchesEtag } from '../conventions/etag.js';
+import { contentTag, etagOf, isKnown, matchesEtag } from '../conventions/etag.js';
 import { Reply } from '../route.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
@@ -38,6 +38,7 @@ export function handle(route: Route, services: Dependencies): RouteMiddleware {
       // No getter: the engine makes a hidden class for each object with one, and keeps it, with the request, for long.
       disconnected: () => signalOf(ctx),
       prefers: (mediaTypes: readonly string[]) => ctx.accepts([...mediaTypes]),
+      sendsBody: (tag: string) => ctx.method !== 'HEAD' && !isKnown(ctx, tag),
       ...state.opened,
     } as Parameters<Route['handle']>[0]);
     if (!isMatched && ['PATCH', 'PUT', 'DELETE'].includes(route.method)) refuseTag(ctx);

@@ -1,9 +1,12 @@
+import { faultCode } from '../../../db/client/connection/driver-faults.js';
+import type { Database, Tx } from '../../../db/client/database.js';
 import { jwtSecret } from '../security/tokens.js';
 import type { Dependencies } from '../../dependencies.js';
 import { sessionIdOf } from '../security/session-credential.js';
 import { claim, idempotencyKeyOf, releaseKey, requestKeyOf, storeResponse } from '../conventions/idempotency-keys.js';
 import type { IdempotencyKey } from '../conventions/idempotency-keys.js';
 import { requireReplayAccess } from '../conventions/replay-access.js';
+import type { Reply } from '../reply.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware } from '../state.js';
 
@@ -19,7 +22,10 @@ export function idempotency(route: Route, { database, settings }: Dependencies):
     const key = keyOf(ctx, route, jwtSecret(settings));
     state.requestKey = requestKeyOf(key);
     const { tx } = state.opened;
-    const stored = await claim(tx ?? database, key, tx ? 'with the change' : { waitSeconds });
+    const ofTrial = tx !== undefined && route.isTrial?.(state) === true;
+    const stored = ofTrial
+      ? await claimInTrial(tx, database, key, waitSeconds)
+      : await claim(tx ?? database, key, tx ? 'with the change' : { waitSeconds });
     if (stored) {
       await requireReplayAccess(ctx, stored, database, tx);
       state.reply = stored;
@@ -33,6 +39,23 @@ export function idempotency(route: Route, { database, settings }: Dependencies):
       throw fault;
     }
   };
+}
+
+/**
+ * A trial has one moment: what its twin has committed since then, it may not claim, nor can it read the answer there.
+ */
+async function claimInTrial(
+  tx: Tx,
+  database: Database,
+  key: IdempotencyKey,
+  waitSeconds: number,
+): Promise<Reply | undefined> {
+  try {
+    return await tx.transaction((savepoint) => claim(savepoint as Tx, key, 'with the change'));
+  } catch (fault) {
+    if (faultCode(fault) !== '40001') throw fault;
+    return claim(database, key, { waitSeconds });
+  }
 }
 
 /**

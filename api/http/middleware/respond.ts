@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as others } from 'node:timers/promises';
 import type { Dependencies } from '../../dependencies.js';
-import { etagOf, matchesEtag } from '../conventions/etag.js';
+import { etagOf, isKnown } from '../conventions/etag.js';
 import { JsonStream, JsonReadable, jsonInSlices } from '../json/json-stream.js';
 import { isLong } from '../../../workflows/domain/util/length.js';
 import { inTurns } from '../../util/in-turns.js';
@@ -49,7 +49,7 @@ export function send(ctx: RouteContext, { status, headers, body }: Reply, writte
   const tag = etagOf(body);
   if (tag && !ctx.response.get('etag')) ctx.set('ETag', tag);
   // If-None-Match is evaluated before Range: a known body is not sent again, nor a part of it (RFC 9110, 13.2.2).
-  if ((status === 200 || status === 206) && isKnown(ctx)) {
+  if ((status === 200 || status === 206) && isKnown(ctx, ctx.response.get('etag'))) {
     if (body instanceof Readable) body.destroy();
     ctx.remove('Content-Range');
     ctx.status = 304;
@@ -67,11 +67,4 @@ export function send(ctx: RouteContext, { status, headers, body }: Reply, writte
     ctx.body = new JsonReadable(pieces);
     ctx.length = pieces.length;
   } else ctx.body = JSON.stringify(body);
-}
-
-/** Whether the client already has the record, by its If-None-Match. */
-function isKnown(ctx: RouteContext): boolean {
-  const known = ctx.get('if-none-match');
-  const tag = ctx.response.get('etag');
-  return (ctx.method === 'GET' || ctx.method === 'HEAD') && known !== '' && tag !== '' && matchesEtag(known, tag, true);
 }

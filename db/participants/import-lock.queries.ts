@@ -1,0 +1,30 @@
+import { execute } from '../client/query.js';
+import { lockByName } from '../client/advisory-lock.js';
+import type { Tx } from '../client/database.js';
+
+const NAME = 'participant-import ';
+
+/**
+ * Imports of a study run one after another: two files with the same participants in another order would wait for each
+ * other in a circle.
+ */
+export const lockImports = (tx: Tx, studyId: string): Promise<void> => lockByName(tx, NAME + studyId);
+
+/**
+ * Work on many of a study's participants in one transaction takes this before it locks any of them: it has an order of
+ * its own, an import that of its file, and they would wait for each other in a circle. It does not exclude other such
+ * work.
+ */
+export async function keepOutImports(tx: Tx, studyId: string): Promise<void> {
+  await execute(tx, 'select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [NAME + studyId]);
+}
+
+/** The same for visits of any studies. */
+export async function keepOutImportsOfVisits(tx: Tx, visitIds: readonly string[]): Promise<void> {
+  await execute(
+    tx,
+    `select pg_advisory_xact_lock_shared(hashtextextended($1 || s.study_id, 0)) from (
+       select distinct study_id::text as study_id from scheduled_visits where id = any($2::uuid[]) order by 1) s`,
+    [NAME, [...visitIds]],
+  );
+}
