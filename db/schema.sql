@@ -2512,7 +2512,7 @@ begin
   from (
     select v.id, v.study_id, v.participant_id, v.visit_key, k.kind, r.channel, case when k.kind = 'visit_reminder' then r.days_before end as days_before, v.target_date, d.due_at,
            case when p.status = 'withdrawn' then 'withdrawn'
-                when k.kind = 'visit_reminder' and (v.status = 'missed' or v.window_close < (clock_timestamp() at time zone z.zone)::date) then 'visit_over' end as stopped,
+                when k.kind = 'visit_reminder' and (v.status = 'missed' or v.window_close < (clock_timestamp() at time zone coalesce(t.timezone, r.timezone))::date) then 'visit_over' end as stopped,
            d.due_at < clock_timestamp() - l.max_lateness as late
     from changed v
     join rules r on r.study_id = v.study_id

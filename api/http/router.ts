@@ -6,6 +6,7 @@ import type { Dependencies } from '../dependencies.js';
 import { problem } from './errors.js';
 import { answerFaults } from './middleware/answer-faults.js';
 import { codecCors } from './middleware/codec-cors.js';
+import { isPreflight } from './middleware/cors.js';
 import { countRequest } from './middleware/rate-limit.js';
 import { pipeline } from './pipeline.js';
 import type { Route } from './route.js';
@@ -54,7 +55,8 @@ function refuseMethod(routes: readonly Route[], dependencies: Dependencies) {
   const methods = [...new Set(routes.map(({ method }) => method))];
   const allow = { Allow: [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ') };
   return async (ctx: Context): Promise<void> => {
-    await countRequest(ctx, 'general', undefined, dependencies);
+    const limit = isPreflight(ctx, dependencies.settings.CORS_ORIGINS ?? []) ? 'none' : 'general';
+    await countRequest(ctx, limit, undefined, dependencies);
     if (ctx.method !== 'OPTIONS') throw problem('METHOD_NOT_ALLOWED', { headers: allow });
     ctx.set(allow);
     ctx.status = 204;

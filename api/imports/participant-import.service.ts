@@ -123,6 +123,7 @@ export async function importParticipants(
       code: 'UNKNOWN_COLUMN',
       message: `The column ${column} is not known and was left out`,
     })),
+    ...(sheet.warnings ?? []),
     ...dateCodes.warnings(),
   ];
   const summary = { dry_run: options.dry_run, total_rows: total, created_sites, warnings, file: sheet.notes };

@@ -166,6 +166,10 @@ export type ValueKind = 'integer' | 'number' | 'boolean' | 'date' | 'datetime' |
 
 /** Smaller whole numbers are written in digits, exactly. */
 const WRITTEN_OUT = '1e15';
+/** No hour 24, no leap second, and offsets up to 14 hours: the database reads more than a datetime of ODM may be. */
+const ODM_DATETIME =
+  '^\\d{4}-\\d\\d-\\d\\dT([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d+){0,1}' +
+  '(Z|[+-](0\\d|1[0-3]):[0-5]\\d|[+-]14:00){0,1}$';
 /** SQL for the kind of a JSON value; null if it is empty. */
 const kindOf = (value: string): string => `case jsonb_typeof(${value})
   when 'number' then case when (${value})::numeric = trunc((${value})::numeric)
@@ -173,7 +177,7 @@ const kindOf = (value: string): string => `case jsonb_typeof(${value})
   when 'boolean' then 'boolean' when 'string' then case
     when ${value} #>> '{}' = '' then null
     when ${value} #>> '{}' ~ '^\\d{4}-\\d\\d-\\d\\d$' and pg_input_is_valid(${value} #>> '{}', 'date') then 'date'
-    when ${value} #>> '{}' ~ '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+){0,1}(Z|[+-]\\d\\d:\\d\\d){0,1}$'
+    when ${value} #>> '{}' ~ '${ODM_DATETIME}'
       and pg_input_is_valid(${value} #>> '{}', 'timestamptz') then 'datetime'
     else 'text' end
   else 'text' end`;

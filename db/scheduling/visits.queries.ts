@@ -237,7 +237,7 @@ export async function calendarVisits(tx: Tx, participantId: string): Promise<Vis
     .where({ participant_id: participantId })
     .distinctOn('visit_key')
     .orderBy('visit_key')
-    .orderByRaw(`case status when 'superseded' then 2 when 'cancelled' then 1 else 0 end, updated_at desc, id`)
+    .orderByRaw(`status in ('superseded', 'cancelled'), created_at desc, id desc`)
     .select('id');
   return tx(FROM)
     .join('participants as p', 'p.id', 'v.participant_id')

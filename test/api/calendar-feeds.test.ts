@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Http, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
+import { until } from '../support/until.js';
 import { enterAsCaregiver, enterPortal } from '../support/portal.js';
 import { DAY_MS, Site, day } from '../assessment/stage.js';
 
@@ -101,6 +102,37 @@ describe('Calendar feeds', () => {
     const planned = Array.from({ length: repeating.count }, (_, i) => later(3 + i).replaceAll('-', ''));
     expect(seen).to.deep.equal(planned);
     expect(text).not.to.include('CANCELLED');
+  });
+
+  it('cancel a visit on the last day that it had, whatever became of it before', async () => {
+    const study = await newStudy(site.http, {
+      consent_mode: 'external',
+      config: {
+        enrollment_date_policy: {
+          schedule_on_provisional: true,
+          sources: [{ type: 'manual_entry' }],
+          prerequisites: { require_eligibility_confirmed: true },
+          validation: { cannot_be_future: false },
+        },
+      },
+    });
+    const given = { study_id: study.id, code: 'W', name: 'W', target_day: 0 };
+    const window = await site.http.expect<Loose>(201, 'POST', '/api/schedules/windows', given);
+    const who = await newParticipant(site.http, study.id);
+    const anchor = `/api/studies/${study.id}/participants/${who.id}/anchor-date`;
+    const read = async () => {
+      const { text } = await site.http.get(`/api/participants/${who.id}/visits.ics`);
+      return [...text.matchAll(/^(?:DTSTART;VALUE=DATE|STATUS):(\w+)/gm)].map(([, value]) => value);
+    };
+    const set = (date: string) => site.http.expect(200, 'POST', anchor, { enrollment_date: date });
+    await set('2031-05-20');
+    await site.http.expect(200, 'POST', `${anchor}/cancel`, { reason: 'mistyped' });
+    expect(await read()).to.deep.equal(['20310520', 'CANCELLED']);
+    await set('2031-06-21');
+    expect(await read()).to.deep.equal(['20310621', 'CONFIRMED']);
+    await site.http.expect(204, 'DELETE', `/api/schedules/windows/${String(window.id)}`);
+    await until(async () => (await read()).includes('CANCELLED'), { what: 'the visit to be cancelled' });
+    expect(await read()).to.deep.equal(['20310621', 'CANCELLED']);
   });
 
   it('of a participant who has withdrawn cancel what was still to be done', async () => {

@@ -194,7 +194,8 @@ describe('What client and service agree on', () => {
         const allowed = asked.headers['access-control-allow-headers']!.toLowerCase().split(', ');
         expect(allowed)
           .to.include.members([...new Set(contract)])
-          .and.include.members(['x-device-time', 'last-event-id', 'range', 'if-range', 'content-encoding']);
+          .and.include.members(['x-device-time', 'last-event-id', 'range', 'if-range', 'content-encoding'])
+          .and.include.members(['traceparent', 'tracestate']);
         const answer = await wire(nobody, '/api/studies', { Origin: 'http://localhost:3000' });
         expect([
           answer.status,

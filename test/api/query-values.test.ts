@@ -125,4 +125,22 @@ describe('An empty value in a query', function suite() {
     // A leap second is an instant.
     expect((await http.get(`${events}?from=2016-12-31T23:59:60Z&to=2017-01-02`)).status).to.equal(200);
   });
+
+  it('an instant with an offset is read although its plus is in the URL as it is, where it means a blank', async () => {
+    const { id } = await newParticipant(http, study);
+    const person = `/api/studies/${study}/participants/${id}`;
+    for (const offset of ['+02:00', '+0200', '+02'])
+      for (const [path, status] of [
+        [`/api/studies/${study}/events?from=2026-10-01T10:00:00${offset}&to=2026-10-01T10:00:00.5${offset}`, 200],
+        // An hour before it begins.
+        [`/api/studies/${study}/events?from=2026-10-01T10:00:00Z&to=2026-10-01T11:00:00${offset}`, 400],
+        [`${person}/timeline?from=2026-10-01T10:00:00${offset}`, 200],
+        [`${person}/anchor-date?as_of=2020-10-01T10:00:00${offset}`, 404],
+      ] as const) {
+        const answer = await http.get(path);
+        expect(answer.status, `${path}: ${answer.text.slice(0, 200)}`).to.equal(status);
+      }
+    const { body } = await http.get(`/api/studies/${study}/events?from=28.11.2026`);
+    expect(body.errors?.[0]?.message).to.match(/\(YYYY-MM-DD, or YYYY-MM-DDThh:mm:ssZ\)$/);
+  });
 });

@@ -15,6 +15,7 @@ describe('Rate limits', () => {
       AUTH_RATE_LIMIT_PER_MINUTE: '8',
       WEBHOOK_RATE_LIMIT_PER_MINUTE: '6',
       TRUST_PROXY: 'true',
+      CORS_ORIGINS: 'https://app.example.org',
     };
     [one, two] = await Promise.all([startApi(limits), startApi(limits)]);
     root = await admin();
@@ -60,6 +61,21 @@ describe('Rate limits', () => {
       ...Array.from({ length: 6 }, (_, i) => [200, '6', String(5 - i)]),
       [429, '6', '0'],
     ]);
+  });
+
+  it('do not count what a browser asks in advance for a page of CORS_ORIGINS: everybody at one address would share it', async () => {
+    const asked = async (origin: string, { headers }: { headers: Record<string, string> }) =>
+      (
+        await fetch(`${one.url}/api/studies`, {
+          method: 'OPTIONS',
+          headers: { ...headers, Origin: origin, 'Access-Control-Request-Method': 'GET' },
+        })
+      ).status;
+    const [page, stranger] = [from(), from()];
+    for (let i = 1; i <= 25; i += 1) expect(await asked('https://app.example.org', page)).to.equal(204);
+    const statuses = [];
+    for (let i = 1; i <= 25; i += 1) statuses.push(await asked('https://evil.example', stranger));
+    expect(statuses).to.include(429);
   });
 
   it('count the addresses of an IPv6 network as one caller', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Site } from '../assessment/stage.js';
 
-describe('Numbers in the study as ODM', () => {
+describe('Numbers and times in the study as ODM', () => {
   it('are decimals without an exponent, however large or small', async () => {
     const site = await Site.open();
     const metrics = { d_prime: -1.5e-7, slope: 2.5e-10, mean_rt: 1.25e21, accuracy: 0.5 };
@@ -22,5 +22,25 @@ describe('Numbers in the study as ODM', () => {
       '0.0000003',
       '12',
     ]);
+  });
+
+  it('are times where ODM has them: an hour 24, a leap second and an offset of more than 14 hours are texts', async () => {
+    const site = await Site.open();
+    const items = {
+      UTC: '2026-01-01T23:59:59.5Z',
+      EAST: '2026-01-01T10:00:00+14:00',
+      LOCAL: '2026-01-01T10:00:00',
+      HOUR: '2026-01-01T24:00:00Z',
+      LEAP: '2016-12-31T23:59:60Z',
+      FAR: '2026-01-01T10:00:00+14:30',
+    };
+    await site.http.expect(201, 'POST', `/api/studies/${site.study.id}/participants/${site.participant.id}/forms`, {
+      form_oid: 'LAB',
+      status: 'complete',
+      items,
+    });
+    const { text } = await site.http.get(`/api/exports/studies/${site.study.id}/odm`);
+    const type = (item: string) => new RegExp(`<ItemDef OID="[^"]*\\.${item}"[^>]* DataType="([^"]*)"`).exec(text)?.[1];
+    expect(Object.keys(items).map(type)).to.deep.equal(['datetime', 'datetime', 'datetime', 'text', 'text', 'text']);
   });
 });

@@ -61,9 +61,17 @@ export const dateGuards: readonly Guard[] = [
   {
     refuses: 'numbers without decimals that a spreadsheet program has shortened',
     file: 'api/imports/files/rows.ts',
-    text: String.raw`const SHORTENED = /^\d(?:[.,]\d+)?E\+\d{2,3}$/;`,
-    without: String.raw`const SHORTENED = /^\d[.,]\d+E\+\d{2,3}$/;`,
+    text: String.raw`const SHORTENED = /^-?\d(?:(?:[.,]\d+)?E\+|[.,]\d+E-)\d{2,3}$/;`,
+    without: String.raw`const SHORTENED = /^-?\d(?:[.,]\d+E\+|[.,]\d+E-)\d{2,3}$/;`,
     test: 'test/data/import-shown.test.ts',
     title: 'a text that a CSV file keeps as a formula',
+  },
+  {
+    refuses: 'numbers that a workbook shows with an exponent',
+    file: 'api/imports/files/workbook/cell.ts',
+    text: 'if (format?.exponent || (Number',
+    without: 'if ((Number',
+    test: 'test/data/import-kinds.test.ts',
+    title: 'have codes of which a spreadsheet program made numbers with an exponent',
   },
 ];

@@ -138,11 +138,17 @@ describe('Mails to participants', function mails() {
 
   it('name the study in the participant’s language, else in its default language, else in English', async () => {
     const names = { cs: 'Paměť', de: 'Gedächtnis', en: 'Memory' };
-    for (const [notifications, languages] of [
-      [{ default_language: 'de-AT' }, { fr: 'Gedächtnis', it: 'Gedächtnis', en: 'Memory', cs: 'Paměť' }],
-      [{}, { fr: 'Memory', it: 'Memory', de: 'Gedächtnis' }],
+    for (const [public_name, notifications, languages] of [
+      [names, { default_language: 'de-AT' }, { fr: 'Gedächtnis', it: 'Gedächtnis', en: 'Memory', cs: 'Paměť' }],
+      [names, {}, { fr: 'Memory', it: 'Memory', de: 'Gedächtnis' }],
+      // The text of another region is one in the language, and capture systems write a language with three letters.
+      [
+        { 'fr-CA': 'Mémoire', en: 'Memory', de: 'Gedächtnis' },
+        {},
+        { fr: 'Mémoire', fra: 'Mémoire', ger: 'Gedächtnis' },
+      ],
     ] as const) {
-      const study = await studyWith({ notifications, public_name: names });
+      const study = await studyWith({ notifications, public_name });
       for (const [preferred_language, name] of Object.entries(languages)) {
         const who = await desk.person(study, { preferred_language });
         const visit = await desk.visit(who, dayIn('UTC', 30));
@@ -201,6 +207,16 @@ describe('Mails to participants', function mails() {
       'Erinnerung',
       'Erinnerung',
     ]);
+    // Languages as capture systems write them.
+    expect(
+      await subjects({ default_language: 'it', languages: { uk: own('Українською'), 'pt-BR': own('Olá') } }, [
+        'ukr',
+        'DEU_at',
+        'ger',
+        'fra',
+        'por',
+      ]),
+    ).to.deep.equal(['Українською', 'Erinnerung', 'Erinnerung', 'Rappel', 'Olá']);
     // A default language without any words.
     expect(await subjects({ default_language: 'pl', languages: { en: own('Welcome') } }, ['it'])).to.deep.equal([
       'Welcome',

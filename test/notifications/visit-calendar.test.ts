@@ -53,4 +53,14 @@ describe('Reminders to participants far from their site', function () {
     const answer = await again();
     expect([answer.status, answer.body.detail]).to.deep.equal([409, 'No reminder is sent: the visit is over.']);
   });
+
+  it('are planned while the visit can be done there: at the participant’s hour, though that is on a later day', async () => {
+    // The hours that are not quiet are a minute, on the day after: a day or less from now there, or two hours ago.
+    const notifications = { days_before: [0], send_at: '23:30', quiet_hours: { from: '23:00', to: '22:59' } };
+    const study = await desk.study(notifications, { timezone: WEST });
+    const who = await desk.person(study, { timezone: EAST });
+    const visit = await desk.visit(who, dayIn(WEST));
+    const [planned] = await desk.of(who, `&visit_id=${visit.id}`);
+    expect(planned!.status, String(planned!.reason)).to.be.oneOf(['pending', 'sent']);
+  });
 });

@@ -80,22 +80,30 @@ function declaredQuery(schema: TSchema | undefined, search: URLSearchParams): Re
     if (property.type === 'array') query[name] = values.flatMap((v) => v.split(','));
     else {
       const value = singleValue(search, name)!;
-      query[name] = property['x-any-case'] ? value.toLowerCase() : typed(value, property.type);
+      query[name] = property['x-any-case'] ? value.toLowerCase() : typed(value, property);
     }
   }
   return query;
 }
 
-type Properties = Record<string, { type?: unknown; 'x-any-case'?: true }>;
+interface Property {
+  type?: unknown;
+  'x-any-case'?: true;
+  'x-instant'?: true;
+}
+type Properties = Record<string, Property>;
 const propertiesOf = (schema: TSchema | undefined): Properties =>
   (schema as { properties?: Properties } | undefined)?.properties ?? {};
 
 /** Converts query text to its schema's type; other text stays text, which the schema refuses. */
-function typed(value: string, type: unknown): string | number | boolean {
+function typed(value: string, { type, 'x-instant': instant }: Property): string | number | boolean {
+  if (instant) return value.replace(LOST_PLUS, '$1+');
   if (type === 'boolean') return BOOLEANS.get(value.toLowerCase()) ?? value;
   return (type === 'integer' || type === 'number') && DECIMAL.test(value) ? asNumber(value) : value;
 }
 
+/** The plus of an offset that is in the URL as it is: there it means a blank. */
+const LOST_PLUS = /(:\d\d(?:\.\d+)?) (?=\d\d(?::?\d\d)?$)/;
 /** Notations of booleans: True, FALSE, 1 and 0. */
 const BOOLEANS = new Map([
   ['true', true],

@@ -282,6 +282,8 @@ function wording(
 const WRITTEN: Record<string, string> = {
   date: 'YYYY-MM-DD',
   'date-time': 'YYYY-MM-DDThh:mm:ssZ, or an offset instead of Z',
+  'date-or-date-time': 'YYYY-MM-DD, or YYYY-MM-DDThh:mm:ssZ',
+  'time-zone': 'an IANA name such as Europe/Berlin',
 };
 
 const formatWording = (format: string): string =>

@@ -64,12 +64,25 @@ async function headerOf(sheet: Sheet, row: number, cells: readonly string[]): Pr
   return readHeader(cells, {
     row,
     remarks: [
+      ...(cells.length === 0 ? ['No row has content.'] : otherSeparator(cells)),
       ...(cells.includes(NOT_CALCULATED) ? ['A cell of the header is a formula without a stored value.'] : []),
       ...(await titleAbove(sheet, row)),
       ...(sheet.caution === undefined ? [] : [sheet.caution]),
     ],
   });
 }
+
+/** A header with all of its names in one cell: the file is divided by another sign than the one it is read with. */
+function otherSeparator(cells: readonly string[]): string[] {
+  const sign = OTHER_SIGNS.find((one) => hasParticipantCode(cells.flatMap((cell) => cell.split(one))));
+  return sign === undefined
+    ? []
+    : [
+        `The names are divided by “${sign}”: columns are divided by comma, semicolon or tab, ` +
+          `or by the sign that a first line such as “sep=${sign}” names.`,
+      ];
+}
+const OTHER_SIGNS = ['|', ';', ',', ':', '^', '~'];
 
 async function titleAbove(sheet: Sheet, first: number): Promise<string[]> {
   let searched = 0;
@@ -161,8 +174,8 @@ const formulaErrors = (fields: RowFields): RowFault[] =>
             : `${field} is ${value}: the formula of the cell has no value`,
     }));
 
-/** A text that a spreadsheet program took for a long number, as written to CSV: `1.23457E+15`. */
-const SHORTENED = /^\d(?:[.,]\d+)?E\+\d{2,3}$/;
+/** A text that a spreadsheet program took for a number, as written to CSV: `1.23457E+15`, or `1.00E-01` for 1E-01. */
+const SHORTENED = /^-?\d(?:(?:[.,]\d+)?E\+|[.,]\d+E-)\d{2,3}$/;
 const NAMES = ['participant_code', 'external_id', 'site_code'] as const;
 
 /** Numbers that are no longer those that were typed: two participants may have become the same. */
@@ -176,8 +189,8 @@ const lostDigits = (row: number, fields: RowFields): RowFault[] =>
       field,
       code: 'NUMBER_NOT_EXACT',
       message:
-        `${field} in row ${row} is a number of more than 15 digits, which a spreadsheet program does not keep: ` +
-        `store it as text`,
+        `${field} in row ${row} is a number of more than 15 digits, or with an exponent (1E5), which a spreadsheet ` +
+        `program does not keep as it was typed: store it as text`,
     }));
 
 /** A lone surrogate, and the NUL that no column can store. */

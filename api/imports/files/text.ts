@@ -1,4 +1,5 @@
 import { problem } from '../../http/errors.js';
+import { otherKindOf } from './other-kinds.js';
 
 export interface DecodedText {
   text: string;
@@ -30,6 +31,8 @@ export function decode(bytes: Buffer, charset?: string): DecodedText {
   ) {
     throw unreadable('This is a workbook, not CSV: send it to …/import/excel.');
   }
+  const other = otherKindOf(bytes);
+  if (other !== undefined) throw unreadable(`The file is ${other}, not CSV.`);
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16(bytes, 'utf-16le');
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return utf16(bytes, 'utf-16be');
   const claimed = charset === undefined ? undefined : claimedEncoding(charset);

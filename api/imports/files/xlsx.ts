@@ -10,7 +10,12 @@ import { decompress } from './workbook/decompress.js';
  */
 export async function readXlsx(bytes: Buffer, reading: WorkbookReading): Promise<Sheet> {
   const { sheet, pieces } = await readInThread(bytes, reading);
-  return { rows: () => decompress(pieces), notes: { sheet: sheet.name }, ...cautionOf(sheet) };
+  return {
+    rows: () => decompress(pieces),
+    notes: { sheet: sheet.name },
+    warnings: warningsOf(sheet),
+    ...cautionOf(sheet),
+  };
 }
 
 function cautionOf({ name, sheets, hidden }: SheetRead): { caution?: string } {
@@ -18,4 +23,20 @@ function cautionOf({ name, sheets, hidden }: SheetRead): { caution?: string } {
   return {
     caution: `The first sheet is read: “${name}”, ${hidden ? 'which is hidden' : `one of ${sheets}`}.`,
   };
+}
+
+/** What the program that the file was made with does not show, and is imported all the same. */
+function warningsOf({ name, hidden, hiddenRows: { count, first } }: SheetRead): { code: string; message: string }[] {
+  const more = count > first.length ? ` and ${count - first.length} more` : '';
+  return [
+    ...(hidden ? [{ code: 'HIDDEN_SHEET', message: `The first sheet, “${name}”, is hidden, and was read` }] : []),
+    ...(count > 0
+      ? [
+          {
+            code: 'HIDDEN_ROWS',
+            message: `Hidden rows of the sheet, as a filter leaves them, were read like the others: ${first.join(', ')}${more}`,
+          },
+        ]
+      : []),
+  ];
 }

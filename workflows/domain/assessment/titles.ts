@@ -1,4 +1,5 @@
 import { chooseLanguage } from './compile.js';
+import { languageTag } from '../util/language.js';
 
 /** A module's texts about its results: its title, and `properties` of its `result_schema`. */
 export interface TitledModule {
@@ -71,11 +72,21 @@ export function textIn(
   if (typeof texts === 'string') return texts || undefined;
   if (typeof texts !== 'object' || texts === null || Array.isArray(texts)) return undefined;
   const available = Object.keys(texts);
-  const primary = (one: string) => one.toLowerCase().split(/[-_]/)[0];
-  const speaks = (wanted: string) => available.some((one) => primary(one) === primary(wanted));
+  const speaks = (wanted: string) => ofLanguage(available, wanted) !== undefined;
   const wanted = [language, default_language].find((one) => one && speaks(one));
   if (only && (language === null || wanted !== language)) return undefined;
-  const chosen = chooseLanguage(available, wanted ?? 'en');
+  const chosen = ofLanguage(available, wanted ?? 'en') ?? chooseLanguage(available, 'en');
   const text = chosen === undefined ? undefined : own(texts, chosen);
   return typeof text === 'string' && text !== '' ? text : undefined;
+}
+
+/** The text of a language: its own, the one without its region, then that of another region. */
+function ofLanguage(available: readonly string[], wanted: string): string | undefined {
+  const primary = (one: string) => languageTag(one).split('-')[0]!;
+  const first = (fits: (one: string) => boolean) => [...available].sort().find(fits);
+  return (
+    first((one) => languageTag(one) === languageTag(wanted)) ??
+    first((one) => languageTag(one) === primary(wanted)) ??
+    first((one) => primary(one) === primary(wanted))
+  );
 }

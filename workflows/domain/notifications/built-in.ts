@@ -1,3 +1,4 @@
+import { languageTag } from '../util/language.js';
 import type { ParticipantMessage } from './message-words.js';
 import type { MessageWords } from './message-words.js';
 
@@ -7,8 +8,8 @@ export type BuiltInLanguage = (typeof BUILT_IN_LANGUAGES)[number];
 export const hasBuiltIn = (language: string): language is BuiltInLanguage =>
   (BUILT_IN_LANGUAGES as readonly string[]).includes(language);
 
-/** The language without its region; `de_AT` is `de-AT`. */
-export const primaryLanguage = (language: string): string => language.toLowerCase().replaceAll('_', '-').split('-')[0]!;
+/** The language without its region. */
+export const primaryLanguage = (language: string): string => languageTag(language).split('-')[0]!;
 
 /** The built-in language for a reader: the reader's own, else the study's default; undefined: neither is one. */
 export const chosenLanguage = (

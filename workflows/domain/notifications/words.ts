@@ -1,4 +1,5 @@
 import { builtInLanguage, builtInWords, hasBuiltIn, messageFrame, primaryLanguage, shortLink } from './built-in.js';
+import { languageTag } from '../util/language.js';
 import { directionOf, isolated } from '../util/text-direction.js';
 import type { ParticipantMessage, MessageWords } from './message-words.js';
 
@@ -70,9 +71,6 @@ const filled = (template: string, valueOf: (name: string) => string | undefined)
     (whole, double: string | undefined, single: string | undefined) => valueOf((double ?? single)!) ?? whole,
   );
 
-/** `de_AT` is `de-AT`. */
-const tag = (language: string): string => language.toLowerCase().replaceAll('_', '-');
-
 /** A study's own text in a language: for the language itself, without its region, then for another region of it. */
 function ownWords(kind: ParticipantMessage, language: string, languages: Languages): MatchedWords | undefined {
   const own = Object.entries(languages).flatMap(([code, kinds]) =>
@@ -80,8 +78,8 @@ function ownWords(kind: ParticipantMessage, language: string, languages: Languag
   );
   const fits = (test: (code: string) => boolean) => own.find((words) => test(words.language));
   return (
-    fits((code) => tag(code) === tag(language)) ??
-    fits((code) => tag(code) === primaryLanguage(language)) ??
+    fits((code) => languageTag(code) === languageTag(language)) ??
+    fits((code) => languageTag(code) === primaryLanguage(language)) ??
     fits((code) => primaryLanguage(code) === primaryLanguage(language))
   );
 }

@@ -1,3 +1,5 @@
+import { languageTag } from './language.js';
+
 export type TextDirection = 'ltr' | 'rtl';
 
 /** Right-to-left languages, if their tag names no script. */
@@ -8,7 +10,7 @@ const SCRIPTS = new Set(['arab', 'hebr', 'syrc', 'thaa', 'nkoo', 'adlm', 'rohg',
 
 /** Returns the text direction of a language; `de_AT` is `de-AT`. */
 export function directionOf(language: string): TextDirection {
-  const [primary = '', ...rest] = language.toLowerCase().split(/[-_]/);
+  const [primary = '', ...rest] = languageTag(language).split('-');
   const script = rest.find((part) => part.length === 4 && /^[a-z]/.test(part));
   return (script === undefined ? LANGUAGES.has(primary) : SCRIPTS.has(script)) ? 'rtl' : 'ltr';
 }

@@ -1,10 +1,18 @@
 import { createInflateRaw } from 'node:zlib';
+import { otherKindOf } from '../other-kinds.js';
 import { MAX_UNPACKED, workbookTooLarge, unreadable } from './unreadable.js';
 
 const MAX_PARTS = 2_000;
 const END = 0x06054b50,
   ENTRY = 0x02014b50;
 const NO_WORKBOOK = 'This is not a workbook (.xlsx).';
+/** Workbooks of other kinds, by a part that they have. */
+const OTHER_WORKBOOKS = {
+  'xl/workbook.bin': 'This is a binary workbook (.xlsb): save it as .xlsx.',
+  'content.xml': 'This is an OpenDocument file (.ods): save it as .xlsx.',
+  'index.zip': 'This is a Numbers file: export it as .xlsx.',
+  'index/document.iwa': 'This is a Numbers file: export it as .xlsx.',
+};
 /** The piece size in which any part is passed on. */
 const PIECE = 16 * 1024;
 
@@ -19,8 +27,11 @@ export interface Part {
 export function partsOf(bytes: Buffer): Map<string, Part> {
   if (bytes.subarray(0, 4).equals(Buffer.from('d0cf11e0', 'hex')))
     throw unreadable('This is an old (.xls) or encrypted workbook: save it as .xlsx without a password.');
+  const other = bytes.length === 0 ? 'empty' : otherKindOf(bytes);
+  if (other !== undefined) throw unreadable(`The file is ${other}, not a workbook (.xlsx).`);
   const parts = new Map(listed(bytes).map((part) => [part.name, part]));
-  if (!parts.has('xl/workbook.xml')) throw unreadable(NO_WORKBOOK);
+  if (!parts.has('xl/workbook.xml'))
+    throw unreadable(Object.entries(OTHER_WORKBOOKS).find(([name]) => parts.has(name))?.[1] ?? NO_WORKBOOK);
   for (const name of parts.keys())
     if (name.endsWith('vbaproject.bin') || name.startsWith('xl/macrosheets/'))
       throw unreadable('The workbook has macros: save it as .xlsx, without them.');

@@ -61,7 +61,8 @@ function numberShown(number: number, format: Format | undefined, date1904: boole
     const date = new Date(Math.round((number + (date1904 ? ZERO_1904 : ZERO_1900)) * DAY_MS));
     return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 10);
   }
-  if (Number.isInteger(number) && Math.abs(number) >= MAX_WHOLE) return DIGITS_LOST;
+  // A code such as 1E5 or 1E-01, of which the program made a number: what was typed is lost.
+  if (format?.exponent || (Number.isInteger(number) && Math.abs(number) >= MAX_WHOLE)) return DIGITS_LOST;
   const shown = Number(number.toPrecision(DIGITS));
   return format && format.mask.length > 0 && Number.isInteger(shown) && shown >= 0
     ? masked(shown, format.mask)

@@ -8,11 +8,12 @@ import { SharedStrings } from './strings.js';
 import { formatsOf } from './styles.js';
 import { readXml } from './xml.js';
 
-/** The sheet that was read: its name, the number of sheets, and whether it is visible. */
+/** The sheet that was read: its name, the number of sheets, and whether it and its rows are visible. */
 export interface SheetRead {
   name: string;
   sheets: number;
   hidden: boolean;
+  hiddenRows: { count: number; first: readonly number[] };
 }
 
 /**
@@ -32,5 +33,5 @@ export async function readWorkbook(bytes: Buffer, send: (piece: Uint8Array<Array
   await readXml(partContent(sheet), rows);
   rows.end();
   packing.end();
-  return { name, sheets, hidden };
+  return { name, sheets, hidden, hiddenRows: rows.hidden };
 }

@@ -12,11 +12,14 @@ const LAST_ROW = 1_048_576,
   LAST_COLUMN = 16_384;
 /** The most cells of a row: one more than a header may have, so that a longer one is seen to be. */
 const MAX_CELLS = MAX_COLUMNS + 1;
+/** The most hidden rows that are named. */
+const HIDDEN_NAMED = 20;
 
 /** Reads a sheet's rows while its elements arrive, and passes on those that are not empty. */
 export class WorkbookRows implements XmlReader {
   private within = false;
   private row = 0;
+  private isHidden = false;
   private column = 0;
   private cells: string[] = [];
   private length = 0;
@@ -24,6 +27,8 @@ export class WorkbookRows implements XmlReader {
   private cell: Attributes | undefined;
   private formula = false;
   private readonly value = new Text(['v', 't']);
+  /** Rows that are not shown, as by a filter, and were read like the others; the first of them by number. */
+  readonly hidden = { count: 0, first: [] as number[] };
 
   /** @param take gets each row in order; it owns `cells` */
   constructor(
@@ -38,7 +43,7 @@ export class WorkbookRows implements XmlReader {
     // Other parts of a sheet have rows and columns of other objects, such as the positions of its buttons.
     if (name === 'sheetData') this.within = true;
     if (!this.within) return;
-    if (name === 'row') this.beginRow(attributes.r);
+    if (name === 'row') this.beginRow(attributes);
     else if (name === 'c') this.beginCell(attributes);
     else if (name === 'f') this.formula = true;
     else this.value.open(name);
@@ -61,7 +66,7 @@ export class WorkbookRows implements XmlReader {
     this.rowsBefore(Infinity);
   }
 
-  private beginRow(reference: string | undefined): void {
+  private beginRow({ r: reference, hidden }: Attributes): void {
     const row = reference === undefined ? this.row + 1 : Number(reference);
     if (!Number.isInteger(row) || row < 1) throw damagedWorkbook(new Error('a row without a number'));
     if (row > LAST_ROW) throw tooFar(row);
@@ -69,13 +74,14 @@ export class WorkbookRows implements XmlReader {
       throw unreadable(`The workbook is damaged: row ${row} of its sheet stands behind row ${this.row}.`);
     this.rowsBefore(row);
     this.begin(row);
+    this.isHidden = hidden === '1' || hidden === 'true';
   }
 
   private begin(row: number): void {
     this.row = row;
     this.column = this.length = 0;
     this.cells = [];
-    this.filled = false;
+    this.filled = this.isHidden = false;
   }
 
   private beginCell(attributes: Attributes): void {
@@ -117,7 +123,15 @@ export class WorkbookRows implements XmlReader {
       this.put(column, text);
       this.filled ||= text !== '';
     }
-    if (this.filled) this.take(this.row, this.cells);
+    if (!this.filled) return;
+    if (this.isHidden) this.noteHidden();
+    this.take(this.row, this.cells);
+  }
+
+  private noteHidden(): void {
+    if (this.cells.every((cell) => cell.trim() === '')) return;
+    this.hidden.count += 1;
+    if (this.hidden.first.length < HIDDEN_NAMED) this.hidden.first.push(this.row);
   }
 
   private rowsBefore(row: number): void {

@@ -3,18 +3,24 @@ import type { Part } from './archive.js';
 import { damagedWorkbook } from './unreadable.js';
 import { readXml } from './xml.js';
 
-/** The effect of a cell's number format: a date, a time of no day, or an integer's digits and the texts around them. */
+/**
+ * The effect of a cell's number format: a date, a time of no day, an exponent, or an integer's digits and the texts
+ * around them.
+ */
 export interface Format {
   date: boolean;
   time: boolean;
+  /** Shown as `1.00E+05`: the format that spreadsheet programs give to a code such as 1E5. */
+  exponent: boolean;
   /** The places of digits (`0`: always shown, `#`: if there is one), and the texts between them; empty: none. */
   mask: readonly (Place | { text: string })[];
 }
 type Place = '0' | '#';
 
-const PLAIN: Format = { date: false, time: false, mask: [] },
+const PLAIN: Format = { date: false, time: false, exponent: false, mask: [] },
   DATE: Format = { ...PLAIN, date: true },
-  TIME: Format = { ...PLAIN, time: true };
+  TIME: Format = { ...PLAIN, time: true },
+  EXPONENT: Format = { ...PLAIN, exponent: true };
 /** A spreadsheet program supports at most 64,000. */
 const MAX_STYLES = 65_536;
 /**
@@ -32,6 +38,10 @@ const BUILT_IN_TIMES = [
   [18, 21],
   [32, 33],
   [45, 47],
+] as const;
+const BUILT_IN_EXPONENTS = [
+  [11, 11],
+  [48, 48],
 ] as const;
 
 /** The formats of a workbook's cells, by style number. */
@@ -61,7 +71,11 @@ export async function formatsOf(part: Part | undefined): Promise<Format[]> {
 
 const isIn = (ranges: readonly (readonly [number, number])[], id: number): boolean =>
   ranges.some(([first, last]) => id >= first && id <= last);
-const builtIn = (id: number): Format => (isIn(BUILT_IN_TIMES, id) ? TIME : isIn(BUILT_IN_DATES, id) ? DATE : PLAIN);
+const builtIn = (id: number): Format => {
+  if (isIn(BUILT_IN_TIMES, id)) return TIME;
+  if (isIn(BUILT_IN_DATES, id)) return DATE;
+  return isIn(BUILT_IN_EXPONENTS, id) ? EXPONENT : PLAIN;
+};
 
 function formatOf(code: string): Format {
   const mask = maskOf(code);
@@ -70,6 +84,7 @@ function formatOf(code: string): Format {
   if (/\[(?:h+|m+|s+)\]/i.test(code)) return TIME;
   // Colours, currencies and quoted words in it are no days and months.
   const letters = code.replaceAll(/\[[^\]]*\]|"[^"]*"|\\.|[_*]./g, '').replaceAll(/General|Standard|AM\/PM|A\/P/gi, '');
+  if (/[0#?.]E[+-][0#?]/i.test(letters)) return EXPONENT;
   if (/[hs]/i.test(letters) && !/[ydbe]/i.test(letters) && !/m{3}/i.test(letters)) return TIME;
   return /[ymdhsb]/i.test(letters) ? DATE : PLAIN;
 }
