@@ -100,4 +100,23 @@ describe('A session that goes on on another device, which numbers its responses 
       [battery.id, 2],
     ]);
   });
+
+  it('has results under the names of the version in which it began', async () => {
+    const battery = await site.battery([{ task: 'stroop', name: 'First' }]);
+    const path = `/api/batteries/${String(battery.id)}`;
+    const publish = () => site.http.expect(200, 'PATCH', path, { status: 'published' });
+    await publish();
+    const id = unique('s');
+    const fields = { startedAt: instant(-2 * HOUR), batteryId: battery.id };
+    await site.bulk({ sessions: [site.item(id, { ...fields, ...unfinished })] });
+    await site.http.expect(201, 'POST', `${path}/modules`, { task: 'stroop', name: 'Second' });
+    await publish();
+    const [first] = battery.modules as { id: string }[];
+    const made = await site.bulk({
+      sessions: [site.item(id, fields)],
+      responses: [{ ...response(id, null, 'stroop'), moduleId: first!.id }],
+    });
+    expect(outcomes(made), JSON.stringify(made)).to.deep.equal(['created', 'created']);
+    expect(await tasksOf(made.results[0]!.server_id!)).to.deep.equal(['stroop']);
+  });
 });

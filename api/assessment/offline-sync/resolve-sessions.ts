@@ -70,9 +70,8 @@ export async function resolveSessions(
   for (const decided of sessions) {
     const { session, offline } = decided;
     if (!session || !offline) continue;
-    // The row has the battery of an existing session, unless its device names it now.
     const known = byId.get(session.id) ?? { ...session, local_id: offline.local_id };
-    byId.set(session.id, { ...known, ...namedNow(decided) });
+    byId.set(session.id, { ...known, ...namedNow(decided, known) });
   }
   const tasks = await tasksOf(
     tx,
@@ -111,13 +110,16 @@ export async function resolveSessions(
   return { all: [...byId.values()], tasks, named };
 }
 
-/** What a session item says of the session's devices and battery, which the row does not have yet. */
-function namedNow({ decision, offline }: DecidedItem): Partial<SessionCandidate> {
+/** What a session item says of the session's devices and battery, as it is written to the row (`advanceSession`). */
+function namedNow({ decision, offline }: DecidedItem, known: SessionCandidate): Partial<SessionCandidate> {
   const write = 'write' in decision ? decision.write : null;
   if (!write) return {};
-  const { device_id, started_device_id, battery_id, battery_version } = write;
-  const battery = offline?.battery_id == null ? {} : { battery_id, battery_version };
-  return { device_id, started_device_id, ...battery };
+  const { device_id, started_device_id } = write;
+  const battery_id = offline?.battery_id ?? known.battery_id ?? write.battery_id;
+  const versionOf = (one: { battery_id: number | null; battery_version: number | null }) =>
+    one.battery_id === battery_id ? one.battery_version : null;
+  const battery_version = offline?.battery_version ?? versionOf(known) ?? versionOf(write);
+  return { device_id, started_device_id, battery_id, battery_version };
 }
 
 /** A server id that is a local id, too: the session with it, unless the caller may mean the one under that local id. */
