@@ -326,20 +326,6 @@ export async function insertOfflineSessions(tx: Tx, rows: readonly OfflineSessio
   await prepared(tx, INSERT_SESSIONS, values);
 }
 
-/** Updates an unfinished offline session to the state in which its device ended it. */
-export async function advanceSession(
-  tx: Tx,
-  row: Pick<
-    LocalSessionRow,
-    'id' | 'status' | 'completed_at' | 'content_hash' | 'start_hash' | 'visit_id' | 'device_id' | 'started_device_id'
-  > & { quality_flags: string; clock_skew_ms: number | null } & Partial<
-      Record<'timezone' | 'language', string> & Record<'battery_id' | 'battery_version', number>
-    >,
-): Promise<void> {
-  const { id, ...change } = row;
-  await tx('assessment_sessions').where({ id }).update(change);
-}
-
 export interface NewConflict {
   study_id: string;
   participant_id: string;

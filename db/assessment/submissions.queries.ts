@@ -114,25 +114,55 @@ interface ModuleListRow {
   names: string[];
   ids: string[];
 }
-export interface KnownModulesRow extends ModuleListRow {
-  /** Modules that only other versions have, each in its latest form. */
-  others: ModuleListRow;
+/** A module of another version or battery: how many modules of its task that one has, its number among them, its namesakes. */
+export interface OtherModuleRow {
+  id: string;
+  task: string;
+  name: string;
+  alike: number;
+  number: number;
+  namesakes: number;
 }
+export interface KnownModulesRow extends ModuleListRow {
+  /** Forms that only other versions have: of each the nearest version, later ones first. */
+  others: OtherModuleRow[];
+}
+/** Each module of versions of batteries, with what distinguishes it there from others of its task. */
+const distinguished = (which: string): string =>
+  `select *, count(*) over (partition by battery_id, version, task) as alike,
+     row_number() over (partition by battery_id, version, task order by position) as number,
+     count(*) over (partition by battery_id, version, name) as namesakes
+   from battery_modules where ${which}`;
+const OTHER = `jsonb_build_object('id', id, 'task', task, 'name', name, 'alike', alike, 'number', number,
+  'namesakes', namesakes)`;
+
 /** Task, name and id of each module of the session's battery version, in order. */
 export async function modulesOfSession(tx: Tx, batteryId: number, version: number): Promise<KnownModulesRow> {
   const [modules] = await prepared<KnownModulesRow>(
     tx,
-    `with m as (
-       select distinct on (id) id, task, name, position, version = $2 as own from battery_modules where battery_id = $1
-        order by id, version = $2 desc, version desc)
-     select coalesce(jsonb_agg(task order by position) filter (where own), '[]') as tasks,
-      coalesce(jsonb_agg(name order by position) filter (where own), '[]') as names,
-      coalesce(jsonb_agg(id order by position) filter (where own), '[]') as ids,
-      jsonb_build_object('tasks', coalesce(jsonb_agg(task order by id) filter (where not own), '[]'),
-        'names', coalesce(jsonb_agg(name order by id) filter (where not own), '[]'),
-        'ids', coalesce(jsonb_agg(id order by id) filter (where not own), '[]')) as others
-      from m`,
+    `with m as (${distinguished('battery_id = $1')}),
+       own as (select * from m where version = $2),
+       others as (select distinct on (id, task, name) *, abs(version - $2) as away from m
+         where (id, task, name) not in (select id, task, name from own)
+         order by id, task, name, version > $2 desc, abs(version - $2))
+     select coalesce(jsonb_agg(task order by position), '[]') as tasks,
+      coalesce(jsonb_agg(name order by position), '[]') as names,
+      coalesce(jsonb_agg(id order by position), '[]') as ids,
+      (select coalesce(jsonb_agg(${OTHER} order by version > $2 desc, away, id), '[]') from others) as others
+      from own`,
     [batteryId, version],
   );
   return modules!;
+}
+
+/** The modules of the study's other batteries, each form by the newest version that has it. */
+export async function modulesOfStudy(tx: Tx, studyId: string, exceptBattery: number | null): Promise<OtherModuleRow[]> {
+  const [found] = await prepared<{ others: OtherModuleRow[] }>(
+    tx,
+    `with others as (select distinct on (id, task, name) * from (${distinguished('study_id = $1')}) m
+         where battery_id is distinct from $2 order by id, task, name, version desc)
+     select coalesce(jsonb_agg(${OTHER} order by version desc, id), '[]') as others from others`,
+    [studyId, exceptBattery],
+  );
+  return found!.others;
 }

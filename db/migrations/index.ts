@@ -91,11 +91,8 @@ import * as activeDeviceSessions from './0116-active-device-sessions.js';
 import * as erasedVisitNames from './0122-erased-visit-names.js';
 import * as formerErasures from './0123-former-erasures.js';
 import * as reminderHours from './0124-reminder-hours.js';
-<<<<<<< HEAD
-import * as orderedDeliveries from './0132-ordered-deliveries.js';
-=======
 import * as reminderCalendar from './0126-reminder-calendar.js';
->>>>>>> timedata
+import * as orderedDeliveries from './0132-ordered-deliveries.js';
 
 export interface SqlMigration {
   name: string;
@@ -197,10 +194,7 @@ export const migrations: readonly SqlMigration[] = [
   erasedVisitNames,
   formerErasures,
   reminderHours,
-<<<<<<< HEAD
-  orderedDeliveries,
-=======
   reminderCalendar,
->>>>>>> timedata
+  orderedDeliveries,
 ];
 export const latestRevision = migrations.at(-1)!.name;

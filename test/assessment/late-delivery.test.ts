@@ -4,7 +4,7 @@ import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { Http } from '../support/http.js';
 import { enterAsCaregiver, enterPortal } from '../support/portal.js';
-import { DAY_MS, Site } from './stage.js';
+import { DAY_MS, Site, trials } from './stage.js';
 import type { BulkView } from './stage.js';
 
 /** A withdrawal ends a device's login: its last token cannot be renewed. */
@@ -46,6 +46,30 @@ describe('A withdrawn participant’s device whose token has expired', () => {
     expect(results.map(({ status }) => status)).to.deep.equal(['created', 'created']);
     expect(await code(bearer, '/api/session/start', { participant_id: id, language: 'en' })).to.deep.equal(REFUSED);
     expect((await bearer.get('/api/portal/visits')).status).to.equal(401);
+  });
+
+  it('delivers what a session has from before the withdrawal during which it was', async () => {
+    const { id, live } = await device(1);
+    const at = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+    await withdraw(id, { withdrawn_at: at(2) });
+    const response = (task: string, hours: number) => ({
+      id: task,
+      sessionId: 's',
+      task,
+      trials: trials(task, 2, { timestamp: at(hours) }),
+    });
+    const sent = {
+      sessions: [site.item('s', { participantId: id, startedAt: at(3), completedAt: at(1) })],
+      responses: [response('stroop', 2.5), response('n_back', 1.5)],
+    };
+    const { results } = await live.expect<BulkView>(200, 'POST', '/api/sync/bulk', sent);
+    expect(results.map(({ status, code }) => code ?? status)).to.deep.equal([
+      'created',
+      'created',
+      'PARTICIPANT_WITHDRAWN',
+    ]);
+    expect((await site.trials(results[0]!.server_id!)).map(({ task }) => task)).to.deep.equal(['stroop', 'stroop']);
+    expect((await live.expect<BulkView>(200, 'POST', '/api/sync/bulk', sent)).duplicates).to.equal(2);
   });
 
   it('is refused after the 30 days, or after a login that somebody ended', async () => {

@@ -70,4 +70,33 @@ describe('Results of a module that an app spells with composed or decomposed let
       expect((await site.see(server)).task_summaries).to.deep.equal({ [NAME]: { accuracy: 0.5 } });
       expect((await site.bulk(second)).duplicates).to.equal(2);
     });
+
+  it('are of one task where the summary has the one spelling and the trials have the other', async () => {
+    const id = await site.session({ battery_id: battery.id });
+    for (const [summary, trial] of [
+      [OTHER, NAME],
+      [NAME, OTHER],
+    ] as const) {
+      const answer = await site.submit(id, {
+        task_summaries: { [summary]: { accuracy: 1 } },
+        raw_trials: recorded(trial),
+      });
+      // Other bytes, but the same task.
+      expect([answer.status, answer.body.status ?? answer.body.code], answer.text).to.deep.equal(
+        summary === OTHER ? [200, 'accepted'] : [409, 'TASK_CONFLICT'],
+      );
+    }
+    expect(await tasks(id)).to.deep.equal([[NAME, 2]]);
+    const twice = await site.submit(await site.session({ battery_id: battery.id }), {
+      task_summaries: { [OTHER]: { accuracy: 1 }, [NAME]: { accuracy: 0.5 } },
+    });
+    expect(twice.status, twice.text).to.equal(422);
+    expect(twice.body.errors![0]).to.include({ path: `task_summaries.${NAME}`, code: 'DUPLICATE_FIELD' });
+    const s = unique('s');
+    const offline = await site.bulk({
+      sessions: [site.item(s, { batteryId: battery.id })],
+      responses: [{ id: `${s} r`, sessionId: s, task: OTHER, trials: recorded(NAME) }],
+    });
+    expect(offline.results[1], JSON.stringify(offline)).to.include({ status: 'created' });
+  });
 });

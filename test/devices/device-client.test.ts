@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Patience } from '../../scripts/examples/device-client/call.js';
 import { Unreachable } from '../../scripts/examples/device-client/call.js';
@@ -268,5 +269,30 @@ describe('The reference client of a device', function () {
     // A second use of a token that was used ends the login: then a new link is needed, and nothing is lost.
     await store.put('tokens', { portal_token: 'x.y.z', refresh_token: before.refresh_token });
     expect(await tokens.token('x.y.z').catch((fault: unknown) => fault)).to.be.instanceOf(LoginNeeded);
+  });
+
+  it('two that meet a refused token renew it once, also where one reads it from a slow disk', async () => {
+    let slow: Promise<void> | undefined;
+    class SlowStore extends FolderStore {
+      override async get<T>(key: string): Promise<T | undefined> {
+        const value = await super.get<T>(key);
+        await slow;
+        return value;
+      }
+    }
+    const store = new SlowStore(join(folder, 'tablet'));
+    const tokens = new PortalTokens(api, store);
+    await tokens.open(await sendLink(site.http, site.participant.id));
+    const old = await tokens.token();
+    let release = (): void => undefined;
+    slow = new Promise((resolve) => (release = resolve));
+    const late = tokens.token(old);
+    slow = undefined;
+    const quick = tokens.token(old);
+    // It may wait for the other; if it does not, it has renewed the token by then.
+    await Promise.race([quick, sleep(1_000)]);
+    release();
+    expect(await late).to.equal(await quick);
+    expect(await quick).not.to.equal(old);
   });
 });

@@ -13,6 +13,8 @@ export interface DecidedItem {
   modules?: KnownModules | null;
   /** Of a response, under the name of its module's results. */
   content?: TaskContent;
+  /** Of a response, its id in the session; null: another device's has it. */
+  local_id?: string | null;
   /** Of a response that is stored with its session's conflict: that session. */
   refused?: DecidedItem;
 }

@@ -41,7 +41,6 @@ export async function acceptsLateDelivery(
   });
 }
 
+/** A session that began before is taken, as staff send it: without it, results from before have no place. */
 const timesIn = (item: SyncItem): number[] =>
-  item.kind === 'response'
-    ? item.given.content.at
-    : [item.given.startedAt, item.given.completedAt ?? item.given.startedAt].map((instant) => Date.parse(instant));
+  item.kind === 'response' ? item.given.content.at : [Date.parse(item.given.startedAt)];

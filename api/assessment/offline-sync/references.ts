@@ -12,6 +12,9 @@ export interface SessionFacts {
   started_ms: number;
   /** Its participant's identity was erased: nothing more is recorded of it. */
   erased?: boolean;
+  /** The device that it is on, and the one on which it began, if that is another. */
+  device_id?: string | null;
+  started_device_id?: string | null;
   /** When it was ended online; null or absent: it is active, or its device sends the end. */
   ended_ms?: number | null;
 }

@@ -16,7 +16,7 @@ import { UUID } from '../../../db/client/uuid.js';
 export type ResponseItem = SyncItem & { kind: 'response' };
 
 export type SessionCandidate = SessionFacts &
-  Partial<Pick<ResponseSessionRow, 'started_by_id' | 'device_id' | 'started_device_id' | 'contested'>> & {
+  Partial<Pick<ResponseSessionRow, 'started_by_id' | 'contested'>> & {
     local_id: string | null;
   };
 type Tasks = Map<string, Map<string, KnownTask>>;
@@ -67,9 +67,12 @@ export async function resolveSessions(
     lock,
   );
   const byId = new Map<string, SessionCandidate>(stored.map((row) => [row.id, row]));
-  // The row has the battery of an existing session.
-  for (const { session, offline } of sessions)
-    if (session && offline && !byId.has(session.id)) byId.set(session.id, { ...session, local_id: offline.local_id });
+  for (const decided of sessions) {
+    const { session, offline } = decided;
+    if (!session || !offline) continue;
+    const known = byId.get(session.id) ?? { ...session, local_id: offline.local_id };
+    byId.set(session.id, { ...known, ...namedNow(decided, known) });
+  }
   const tasks = await tasksOf(
     tx,
     stored.map(({ id }) => id),
@@ -105,6 +108,18 @@ export async function resolveSessions(
     return itself ? oneOfTwo(itself, local, hasIt(input)) : local;
   };
   return { all: [...byId.values()], tasks, named };
+}
+
+/** What a session item says of the session's devices and battery, as it is written to the row (`advanceSession`). */
+function namedNow({ decision, offline }: DecidedItem, known: SessionCandidate): Partial<SessionCandidate> {
+  const write = 'write' in decision ? decision.write : null;
+  if (!write) return {};
+  const { device_id, started_device_id } = write;
+  const battery_id = offline?.battery_id ?? known.battery_id ?? write.battery_id;
+  const versionOf = (one: { battery_id: number | null; battery_version: number | null }) =>
+    one.battery_id === battery_id ? one.battery_version : null;
+  const battery_version = offline?.battery_version ?? versionOf(known) ?? versionOf(write);
+  return { device_id, started_device_id, battery_id, battery_version };
 }
 
 /** A server id that is a local id, too: the session with it, unless the caller may mean the one under that local id. */

@@ -41,7 +41,11 @@ export async function writeKept(
   detectedAt: string,
 ): Promise<void> {
   if (responses.length === 0) return;
-  const modules = await modulesOf(tx, session);
+  const modules = await modulesOf(
+    tx,
+    session,
+    responses.map(({ task, sentTask = task, moduleId = null }) => ({ task: sentTask, module_id: moduleId })),
+  );
   const contents: { response: KeptResponse; content: TaskContent }[] = [];
   for (const response of responses) contents.push({ response, content: await keptContent(response, modules) });
   const first = new Map<string, string>();

@@ -265,9 +265,10 @@ async function responsesOf(
 ): Promise<ItemDecisionInput['decide']> {
   const { all, tasks, named } = await resolveSessions(tx, items, sessions, claims, caller, lock);
   const modules = new Map<string, KnownModules | null>();
-  const batteryOf = ({ battery_id, battery_version }: SessionFacts) => `${battery_id} ${battery_version}`;
+  const batteryOf = (session: SessionFacts) => `${session.study_id} ${session.battery_id} ${session.battery_version}`;
+  const sent = items.map(({ given: { task, moduleId } }) => ({ task, module_id: moduleId }));
   for (const session of items.length === 0 ? [] : all)
-    if (!modules.has(batteryOf(session))) modules.set(batteryOf(session), await modulesOf(tx, session));
+    if (!modules.has(batteryOf(session))) modules.set(batteryOf(session), await modulesOf(tx, session, sent));
   return (item) => {
     const session = named(item.given);
     if (session === 'unknown')
@@ -319,10 +320,16 @@ async function responsesOf(
         },
       };
     const { task, hash: content_hash } = content;
-    const decision = decideResponse({ local_id: item.given.id, task, content_hash }, session.id, own);
-    return { item, decision, session, modules: known, content };
+    const of_several_devices = isOnSeveral(session, item.given.deviceId);
+    const response = { local_id: item.given.id, task, content_hash, of_several_devices };
+    const decision = decideResponse(response, session.id, own);
+    return { item, decision, session, modules: known, content, local_id: own.get(task)?.local_id ?? null };
   };
 }
+
+/** Whether responses of a session may come from another device than this one's. */
+const isOnSeveral = ({ device_id, started_device_id }: SessionFacts, deviceId: string | null): boolean =>
+  [deviceId, started_device_id].some((other) => other != null && device_id != null && other !== device_id);
 
 const PLACES = { task: () => 'task', trial: () => 'trials' };
 /** The tasks of a refused session's battery are unknown. */

@@ -115,6 +115,8 @@ function readSession(input: SessionGiven, index: number, unknown: readonly Devic
     : rejection('session', input.id, 'INVALID_ITEM', `${bad} is no instant of the calendar`);
 }
 
+const composed = (task: string): string => task.normalize('NFC');
+
 async function readResponse(
   raw: Static<typeof ResponseItem>,
   index: number,
@@ -128,7 +130,9 @@ async function readResponse(
       'TOO_MANY_TRIALS',
       `trials has ${trials.length} items: at most ${MAX_TRIALS} are taken`,
     );
-  const strange = trials.find((trial) => trial.task !== undefined && trial.task !== raw.task);
+  const strange = trials.find(
+    ({ task }) => task !== undefined && task !== raw.task && composed(task) !== composed(raw.task),
+  );
   if (strange)
     return rejection(
       'response',

@@ -4,7 +4,8 @@ import type { AuditEntry, AuditTrail, SealedEntry } from '../../../db/audit/audi
 import { hashOf } from '../../../db/audit/hashing.js';
 import { putOutbox } from '../../../db/outbox/outbox.js';
 import { chunk } from '../../../db/client/sets/chunk.js';
-import { advanceSession, insertConflicts, insertOfflineSessions } from '../../../db/assessment/offline.queries.js';
+import { advanceSession } from '../../../db/assessment/offline-advances.queries.js';
+import { insertConflicts, insertOfflineSessions } from '../../../db/assessment/offline.queries.js';
 import type { ConflictKey, NewConflict, OfflineSessionRow } from '../../../db/assessment/offline.queries.js';
 import { requestPushes } from '../../../db/capture/push-requests.queries.js';
 import { completeVisits } from '../../../db/assessment/sessions-visits.queries.js';
@@ -146,8 +147,10 @@ async function writeSessions(tx: Tx, writes: readonly SessionWrite[], writing: W
         quality_flags: JSON.stringify(write.quality_flags),
         ...(session.timezone !== null && { timezone: session.timezone }),
         ...(session.language !== null && { language: session.language }),
-        ...(session.battery_id !== null && { battery_id: session.battery_id }),
-        ...(session.battery_version !== null && { battery_version: session.battery_version }),
+        battery: {
+          named: [session.battery_id, session.battery_version],
+          found: [write.battery_id, write.battery_version],
+        },
       });
     }
   }
@@ -201,13 +204,13 @@ function finished(writes: readonly SessionWrite[], decided: readonly DecidedItem
 }
 
 function responseRows(
-  { item, decision, session, modules, content }: DecidedItem,
+  { item, decision, session, modules, content, local_id = null }: DecidedItem,
   now: number,
 ): ReturnType<typeof taskRows> | undefined {
   if (item.kind !== 'response' || decision.status !== 'created' || !session) return undefined;
   return taskRows(
     content ?? item.given.content,
-    { session_id: session.id, study_id: session.study_id, local_id: item.given.id },
+    { session_id: session.id, study_id: session.study_id, local_id },
     modules ?? null,
     now,
     session.started_ms,

@@ -9,6 +9,7 @@ import { isKnownTask, taskResult } from '../../../workflows/domain/assessment/su
 import type { KnownModules, TaskResult } from '../../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../../workflows/domain/assessment/types.js';
 import { isLong } from '../../../workflows/domain/util/length.js';
+import { invalid } from '../../http/errors.js';
 import type { FaultEntry } from '../../http/errors.js';
 import type { YieldingWork } from '../../util/in-turns.js';
 import { isUsual, millisecondsOf } from './instants.js';
@@ -63,16 +64,22 @@ export interface Content {
  * serialized once for both hashes and for storing, and parsed once for its time: there are thousands of them.
  */
 export function* readContent(summaries: SubmittedSummaries, trials: readonly RawTrial[]): YieldingWork<Content> {
-  const tasks = new Map(
-    Object.entries(summaries).map(([task, summary]) => [task, new TaskReader(task, measured(summary ?? {}))]),
-  );
+  const tasks = new TaskReaders();
+  for (const [task, summary] of Object.entries(summaries)) {
+    const other = tasks.of(task);
+    if (other) throw sameTask(task, other.task);
+    tasks.add(task, measured(summary ?? {}));
+  }
   const whole = new ListHash('{"raw_trials":[');
   let letters = 0;
   for (const trial of trials) {
-    let task = tasks.get(trial.task);
-    if (!task) tasks.set(trial.task, (task = new TaskReader(trial.task, {})));
+    const task = tasks.of(trial.task) ?? tasks.add(trial.task, {});
     const { data } = trial;
-    const text = task.take(trial, data == null ? null : isLong(data) ? yield* inSlices(data) : canonicalJson(data));
+    const text = task.take(
+      trial,
+      data == null ? null : isLong(data) ? yield* inSlices(data) : canonicalJson(data),
+      trial.task,
+    );
     whole.add(text);
     if (whole.isFull) yield* whole.update();
     if (task.hash.isFull) yield* task.hash.update();
@@ -81,7 +88,7 @@ export function* readContent(summaries: SubmittedSummaries, trials: readonly Raw
     yield undefined;
   }
   const read: TaskContent[] = [];
-  for (const task of tasks.values()) read.push(yield* task.end());
+  for (const task of tasks.all) read.push(yield* task.end());
   return { tasks: read, checksum: yield* whole.end(`],"task_summaries":${canonicalJson(summaries)}}`) };
 }
 
@@ -106,30 +113,48 @@ export function* readTask(
 
 const inSlices = (data: Record<string, unknown>) => canonicalJsonInSlices(data, SLICE);
 
+const sameTask = (task: string, other: string) =>
+  invalid(`task_summaries.${task}`, 'DUPLICATE_FIELD', `is the task ${other} in another spelling: send it once`);
+
+/** The tasks of a submission. One that is spelled with composed and with decomposed letters is one task. */
+class TaskReaders {
+  readonly all: TaskReader[] = [];
+  private readonly named = new Map<string, TaskReader>();
+
+  of = (task: string): TaskReader | undefined => this.named.get(task) ?? this.named.get(task.normalize('NFC'));
+
+  add(task: string, summary: Record<string, number>): TaskReader {
+    const reader = new TaskReader(task, summary);
+    this.all.push(reader);
+    this.named.set(task.normalize('NFC'), reader);
+    return reader;
+  }
+}
+
 /** A task whose trials are read one after another, in the order in which they were sent. */
 class TaskReader {
   readonly hash: ListHash;
-  private readonly name: string;
   private readonly trials: SubmittedTrial[] = [];
   private readonly at: number[] = [];
   private readonly data: (string | null)[] = [];
   private whole = true;
+  private readonly name: string;
 
   constructor(
-    private readonly task: string,
+    readonly task: string,
     private readonly summary: Record<string, number>,
   ) {
-    this.name = `,"task":${JSON.stringify(task)},"timestamp":`;
+    this.name = nameOf(task);
     this.hash = new ListHash(`{"summary":${canonicalJson(summary)},"trials":[`);
   }
 
-  /** Adds a trial. @returns its canonical JSON */
-  take(trial: SubmittedTrial, data: string | null): string {
+  /** Adds a trial, with its task as it was sent. @returns its canonical JSON */
+  take(trial: SubmittedTrial, data: string | null, sent = this.task): string {
     const usual = isUsual(trial.timestamp);
     if (!usual) this.whole = false;
     const text = canonicalTrial(
       trial,
-      this.name,
+      sent === this.task ? this.name : nameOf(sent),
       usual ? `"${trial.timestamp}"` : JSON.stringify(trial.timestamp),
       data,
     );
@@ -145,6 +170,8 @@ class TaskReader {
     return { task, summary, trials, at, data, whole, hash: yield* this.hash.end(']}') };
   }
 }
+
+const nameOf = (task: string): string => `,"task":${JSON.stringify(task)},"timestamp":`;
 
 /** SHA-256 of a text around a list, whose items are added one by one. */
 class ListHash {
@@ -238,7 +265,7 @@ export function contentFaults(
       faults.push({
         path: places.task(content),
         code: 'UNKNOWN_TASK',
-        message: `${task} is not a task${modules ? ' of the battery' : ''}`,
+        message: `${task} is not a task${modules && !modules.none ? ' of the battery' : ''}`,
       });
     for (let i = 0; i < at.length && faults.length < MAX_FAULTS; i++) {
       if (!Number.isNaN(at[i])) continue;

@@ -1,9 +1,14 @@
 import { nowMs } from '../../../db/client/clock.js';
 import type { SessionRow } from '../../../db/assessment/sessions.queries.js';
-import { insertTasks, modulesOfSession, taskHashes } from '../../../db/assessment/submissions.queries.js';
+import {
+  insertTasks,
+  modulesOfSession,
+  modulesOfStudy,
+  taskHashes,
+} from '../../../db/assessment/submissions.queries.js';
 import { insertTrials } from '../../../db/assessment/trials.queries.js';
 import { requestPushes } from '../../../db/capture/push-requests.queries.js';
-import { MAX_TRIALS, beganBefore } from '../../../workflows/domain/assessment/submission.js';
+import { MAX_TRIALS, arePlaced, beganBefore } from '../../../workflows/domain/assessment/submission.js';
 import type { KnownModules } from '../../../workflows/domain/assessment/submission.js';
 import type { Remark } from '../../../workflows/domain/assessment/types.js';
 import { invalid, problem } from '../../http/errors.js';
@@ -52,7 +57,11 @@ export async function submit(
   const summaries = input.task_summaries;
   refuseEmpty(summaries, trials);
   const { tasks: sent, checksum } = await inTurns(readContent(summaries, trials));
-  const modules = await modulesOf(tx, session);
+  const modules = await modulesOf(
+    tx,
+    session,
+    sent.map(({ task }) => ({ task, module_id: input.module_id ?? null })),
+  );
   const contents =
     input.module_id == null
       ? sent.map((content) => spelled(content, modules))
@@ -191,11 +200,19 @@ function refuseFaults(
   throw problem('VALIDATION_FAILED', { detail, errors });
 }
 
-/** The modules of the session's battery; null without a battery. */
-export const modulesOf = async (
+/**
+ * The modules by which results of a session are known: those of its battery and, where these are not enough, of the
+ * study's others: a session may have no battery, or another one by now than its device used. Null: there are none.
+ */
+export async function modulesOf(
   tx: Tx,
-  session: { battery_id: number | null; battery_version: number | null },
-): Promise<KnownModules | null> =>
-  session.battery_id === null || session.battery_version === null
-    ? null
-    : modulesOfSession(tx, session.battery_id, session.battery_version);
+  session: { study_id: string; battery_id: number | null; battery_version: number | null },
+  sent: readonly { task: string; module_id: string | null }[],
+): Promise<KnownModules | null> {
+  const { study_id, battery_id, battery_version } = session;
+  const own =
+    battery_id === null || battery_version === null ? null : await modulesOfSession(tx, battery_id, battery_version);
+  if (sent.every((one) => arePlaced(one, own))) return own;
+  const others = [...(own?.others ?? []), ...(await modulesOfStudy(tx, study_id, battery_id))];
+  return own ? { ...own, others } : { tasks: [], names: [], ids: [], others, none: true };
+}

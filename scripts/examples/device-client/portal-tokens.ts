@@ -28,13 +28,23 @@ export class PortalTokens {
 
   /** @param refused the rejected token: another one is needed */
   async token(refused?: string): Promise<string> {
-    const tokens = await this.store.get<Tokens>('tokens');
-    if (!tokens) throw new LoginNeeded('there is no login on this device');
-    if (tokens.portal_token !== refused) return tokens.portal_token;
-    this.renewing ??= this.ask('/api/portal/refresh', { refresh_token: tokens.refresh_token }).finally(() => {
+    if (refused === undefined) return (await this.held()).portal_token;
+    this.renewing ??= this.renew(refused).finally(() => {
       this.renewing = undefined;
     });
     return this.renewing;
+  }
+
+  /** Reads the tokens here, not before: those that were read while another refresh ran are used up. */
+  private async renew(refused: string): Promise<string> {
+    const { portal_token, refresh_token } = await this.held();
+    return portal_token === refused ? this.ask('/api/portal/refresh', { refresh_token }) : portal_token;
+  }
+
+  private async held(): Promise<Tokens> {
+    const tokens = await this.store.get<Tokens>('tokens');
+    if (!tokens) throw new LoginNeeded('there is no login on this device');
+    return tokens;
   }
 
   private async ask(path: string, body: object): Promise<string> {

@@ -6,11 +6,25 @@ interface ModuleList {
   ids: readonly string[];
 }
 /**
- * The tasks of a session's battery, module by module in order; null: the session has no battery. `others`: modules that
- * other versions of the battery have: a device that was offline may have used one of these, and need not say which.
+ * A module as another version of the battery has it, or another battery of the study: how many modules of its task that
+ * one has, its number among these, and how many have its name.
+ */
+export interface OtherModule {
+  id: string;
+  task: string;
+  name: string;
+  alike: number;
+  number: number;
+  namesakes: number;
+}
+/**
+ * The tasks of a session's battery, module by module in order; null: the session has no battery. `others`: a device that
+ * was offline may have used another version of the battery, or another battery, and need not say which; first comes the
+ * version that is nearest. `none`: the session has no battery, `others` are those of the study.
  */
 export interface KnownModules extends ModuleList {
-  others?: ModuleList;
+  others?: readonly OtherModule[];
+  none?: true;
 }
 
 /**
@@ -18,7 +32,13 @@ export interface KnownModules extends ModuleList {
  * module's name).
  */
 export const isKnownTask = (task: string, modules: KnownModules | null): boolean =>
-  isTask(task) || [modules, modules?.others].some((list) => list?.tasks.includes(task) || list?.names.includes(task));
+  isTask(task) ||
+  modules?.tasks.includes(task) === true ||
+  modules?.names.includes(task) === true ||
+  modules?.others?.some((other) => isOfModule(task, other)) === true;
+
+const isOfModule = (task: string, { task: kind, name }: { task: string; name: string }): boolean =>
+  task === kind || task === name;
 
 /** A task as the battery names it: letters with marks have two spellings, and an app may have the other one. */
 export function spelledTask(task: string, modules: KnownModules | null): string {
@@ -39,28 +59,49 @@ export interface ModuleFault {
 /** The longest name of a task. */
 const MAX_LENGTH = 64;
 
+/** A module in the forms that it has: that of the session's battery comes first. */
+function formsOf(id: string, modules: KnownModules | null): readonly OtherModule[] {
+  if (!modules) return [];
+  const { tasks, names, ids, others = [] } = modules;
+  const at = ids.indexOf(id);
+  const former = others.filter((other) => other.id === id);
+  if (at < 0) return former;
+  const [task, name] = [tasks[at]!, names[at]!];
+  const number = tasks.slice(0, at + 1).filter((one) => one === task).length;
+  const namesakes = names.filter((one) => one === name).length;
+  return [{ id, task, name, alike: modulesWith(task, modules), number, namesakes }, ...former];
+}
+
+/** Whether results are of a task, or of a module, that these modules have. */
+export const arePlaced = (
+  { task, module_id }: { task: string; module_id?: string | null },
+  modules: KnownModules | null,
+) =>
+  module_id == null
+    ? isKnownTask(spelledTask(task, modules), modules)
+    : !('code' in modulePath({ task, module_id }, modules));
+
 /**
  * The name under which a module's results are stored, and the task whose rules apply. If the task is in one module
- * only, that is the task as sent, else the module's name or, if that is not unique, the task with a number.
+ * only, that is the task as sent, else the module's name or, if that is not unique, the task with a number: as the
+ * session's version of the battery has it or, if that lacks the module, as the version does that has it.
  */
 export function modulePath(
   sent: { task: string; module_id: string },
   modules: KnownModules | null,
 ): { task: string; kind: string } | ModuleFault {
-  const id = sent.module_id.toLowerCase();
-  const list = [modules, modules?.others].find((one) => one?.ids.includes(id));
-  if (!modules || !list) return { code: 'UNKNOWN_MODULE', message: 'the session’s battery has no such module' };
-  const at = list.ids.indexOf(id);
-  const [kind, name] = [list.tasks[at]!, list.names[at]!];
+  const forms = formsOf(sent.module_id.toLowerCase(), modules);
+  const [present] = forms;
+  if (!present) return { code: 'UNKNOWN_MODULE', message: 'the session’s battery has no such module' };
   const task = spelledTask(sent.task, modules);
-  if (task !== kind && task !== name)
+  const form = forms.find((one) => isOfModule(task, one));
+  if (!form)
     return {
       code: 'TASK_OF_OTHER_MODULE',
-      message: `the module is of the task ${kind}, the results are of ${sent.task}`,
+      message: `the module is of the task ${present.task}, the results are of ${sent.task}`,
     };
-  if (list !== modules || modulesWith(kind, modules) === 1) return { task, kind };
-  const telling =
-    modules.names.filter((one) => one === name).length === 1 && !isTask(name) && name.length <= MAX_LENGTH;
-  const number = modules.tasks.slice(0, at + 1).filter((one) => one === kind).length;
+  const { task: kind, name, alike, number, namesakes } = form.task === present.task ? present : form;
+  if (alike === 1) return { task, kind };
+  const telling = namesakes === 1 && !isTask(name) && name.length <= MAX_LENGTH;
   return { task: telling ? name : `${kind}#${number}`, kind };
 }

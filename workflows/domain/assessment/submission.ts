@@ -5,7 +5,7 @@ import type { TrialTimes } from './quality.js';
 import { summaryDifference, summarise } from './summary.js';
 import type { Remark, Summary, Trial } from './types.js';
 
-export { isKnownTask } from './modules.js';
+export { arePlaced, isKnownTask } from './modules.js';
 export type { KnownModules } from './modules.js';
 
 /** One task's part of a submission; `at` is each trial's time in milliseconds since 1970. */
@@ -57,7 +57,7 @@ export function taskResult(
       count: several,
       message: 'the battery has several modules of this task: module_id says which one it was',
     });
-  if (!named && modules !== null && !modules.tasks.includes(task) && !modules.names.includes(task)) {
+  if (!named && modules !== null && !modules.none && !modules.tasks.includes(task) && !modules.names.includes(task)) {
     warnings.push({ code: 'TASK_NOT_IN_BATTERY', task, count: 1, message: 'the battery has no such module' });
   }
   return {

@@ -9,6 +9,8 @@ export interface OfflineResponse {
   local_id: string;
   task: string;
   content_hash: string;
+  /** Another device than its own may have sent responses of the session: each counts its ids by itself. */
+  of_several_devices?: boolean;
 }
 
 /** Decides a response to a known session; `tasks` are that session's, and new ones are added to it. */
@@ -28,9 +30,11 @@ export function decideResponse(
     return known.content_hash === response.content_hash
       ? { status: 'duplicate', server_id: sessionId }
       : conflict('the session has other values for this task');
-  for (const [task, other] of tasks)
-    if (other.local_id === response.local_id) return conflict(`a response with this id is there for the task ${task}`);
-  tasks.set(response.task, { content_hash: response.content_hash, local_id: response.local_id });
+  const taken = [...tasks].find(([, other]) => other.local_id === response.local_id);
+  if (taken && !response.of_several_devices)
+    return conflict(`a response with this id is there for the task ${taken[0]}`);
+  // An id is of one response of its session: the other device's is known by its task.
+  tasks.set(response.task, { content_hash: response.content_hash, local_id: taken ? null : response.local_id });
   return { status: 'created', server_id: sessionId, conflicts: [], write: null };
 }
 

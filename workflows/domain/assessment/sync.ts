@@ -185,8 +185,7 @@ export function decideSession(input: OfflineSession, state: SyncState, now: numb
   const warnings = visit === null ? visitWarnings(session, visits) : [];
   if (completes && visit) visit.status = 'completed';
   const id = known?.id ?? newId();
-  const devices = server ? { ...server, device_id: session.device_id } : devicesOf(session, known);
-  const { device_id, started_device_id } = devices;
+  const { device_id, started_device_id } = devicesOf(session, known);
   const clock = { now, entered: participant.entered_ms };
   const next: KnownSession = {
     id,
