@@ -10,7 +10,7 @@ import type { AnchorDecision } from './commands/outcome.js';
 import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { writeDecisions } from './write.js';
-import { yieldAfter } from '../util/yield-after.js';
+import { yieldAfter } from '../../db/client/yield-after.js';
 
 /** The result of an evaluation. */
 export interface EvaluationSummary {

@@ -18,7 +18,7 @@ import { noTrace } from './commands/outcome.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
-import { yieldAfter } from '../util/yield-after.js';
+import { yieldAfter } from '../../db/client/yield-after.js';
 import { pipelined } from '../util/pipelined.js';
 import type { WriteSlot } from '../util/pipelined.js';
 import { writeDecisions } from './write.js';

@@ -8,8 +8,7 @@ import { auditSigner } from '../../db/audit/audit-signing.js';
 import type { AuditSigner, Checkpoint } from '../../db/audit/audit-signing.js';
 import { allChains, verifyChain } from '../../db/audit/audit-verify.js';
 import type { ChainReport, CheckpointTrust } from '../../db/audit/audit-verify.js';
-import { consistencyPath, inclusionPath } from '../../db/audit/merkle.js';
-import type { Leaves } from '../../db/audit/merkle.js';
+import { Proofs } from '../../db/audit/merkle.js';
 import { hasChain, listAudit } from '../../db/audit/audit.queries.js';
 import type { AuditFilter } from '../../db/audit/audit.queries.js';
 import {
@@ -25,6 +24,7 @@ import type { Actor } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
 import { rangeEnd, rangeStart } from '../http/conventions/time-range.js';
+import { ConcurrencyLimiter } from '../util/concurrency-limiter.js';
 import type { Dependencies } from '../dependencies.js';
 import type { Tx } from '../../db/client/database.js';
 import type { RequestContext } from '../http/request-context.js';
@@ -67,13 +67,16 @@ export async function checkpoints(tx: Tx, chain: string | undefined, page: { ski
  * read in one snapshot, and completely, whatever else the request names.
  * @throws 404 for a study that never existed
  */
-export async function verify(services: Dependencies, studyId: string | undefined) {
-  const where = await outside(services, studyId);
-  return readInScope(services.database, '*', async (tx) => {
-    await withFileLimits(tx);
-    return verdict(tx, studyId, where);
+export const verify = (services: Dependencies, studyId: string | undefined) =>
+  verifications.run(async () => {
+    const where = await outside(services, studyId);
+    return readInScope(services.database, '*', async (tx) => {
+      await withFileLimits(tx);
+      return verdict(tx, studyId, where);
+    });
   });
-}
+/** Each holds a connection for as long as it reads; the others wait without one. */
+const verifications = new ConcurrencyLimiter(3);
 
 async function verdict(tx: Tx, studyId: string | undefined, where: CheckpointTrust) {
   if (studyId) {
@@ -159,7 +162,7 @@ export async function inclusionProof(
   if (!checkpoint) throw problem('NOT_CHECKPOINTED');
   if (checkpoint.chain !== chain || checkpoint.rows < seq)
     throw problem('NOT_CHECKPOINTED', { detail: 'That checkpoint does not cover the record.' });
-  const path = inclusionPath(await leavesOf(tx, chain, checkpoint.rows), seq - 1);
+  const path = await (await proofsOf(tx, chain, checkpoint.rows)).inclusion(seq - 1);
   return {
     record,
     inclusion: { leaf_index: seq - 1, tree_size: checkpoint.rows, path: hex(path) },
@@ -175,7 +178,7 @@ export async function consistencyProof(tx: Tx, id: string, fromId: string) {
   const [to, from] = [await getCheckpointOrThrow(tx, id), await getCheckpointOrThrow(tx, fromId)];
   if (to.chain !== from.chain || from.rows > to.rows)
     throw problem('RULE_VIOLATED', { detail: 'from must be an earlier checkpoint of the same chain.' });
-  const path = consistencyPath(await leavesOf(tx, to.chain, to.rows), from.rows);
+  const path = await (await proofsOf(tx, to.chain, to.rows)).consistency(from.rows);
   return {
     consistency: { first_size: from.rows, second_size: to.rows, path: hex(path) },
     from: whole(from),
@@ -207,10 +210,8 @@ export async function exportAudit(
 }
 
 const hex = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => hash.toString('hex'));
-const leavesOf = async (tx: Tx, chain: string, size: number): Promise<Leaves> => ({
-  data: await chainHashes(tx, chain, size),
-  size,
-});
+const proofsOf = async (tx: Tx, chain: string, size: number): Promise<Proofs> =>
+  new Proofs({ data: await chainHashes(tx, chain, size), size });
 /** A checkpoint with everything that its signature covers. */
 const whole = (checkpoint: StoredCheckpoint) => ({ id: checkpoint.id, ...statedOnly(checkpoint) });
 

@@ -33,13 +33,28 @@ class BrokenChain extends Error {
 }
 
 /**
+ * The last run of this process. The next ones wait for it without a connection: the one at work needs a second one, and
+ * would not get it if those that wait for the lock had them all.
+ */
+let turn: Promise<unknown> = Promise.resolve();
+
+/**
  * Signs every chain, or one, that grew since its last checkpoint, and stores the checkpoint in the database and in the
  * folder. A checkpoint is signed only if it continues the last one in both places: the new records are recomputed
  * first. Only one process of the database does this at a time. A failure, as of a file, is thrown after the other
  * chains.
  * @returns the new checkpoints, and the unsigned chains with the reason
  */
-export async function makeCheckpoints(
+export function makeCheckpoints(
+  database: Database,
+  by: { signer: AuditSigner; folder: CheckpointFolder },
+  only?: string,
+): Promise<Checkpointed> {
+  const own = turn.then(() => signChains(database, by, only));
+  turn = own.catch(() => undefined);
+  return own;
+}
+async function signChains(
   database: Database,
   { signer, folder }: { signer: AuditSigner; folder: CheckpointFolder },
   only?: string,
@@ -177,18 +192,18 @@ async function extend(
   return { ...signed, id: await insertCheckpoint(tx, { ...signed, peaks: tree.peaksText() }) };
 }
 
-/** The tree at the last checkpoint: its subtrees must give the signed root. */
+/** The tree at the last checkpoint. @throws BrokenChain */
 function treeOf(chain: string, previous: StoredCheckpoint | undefined): GrowingTree {
   if (!previous) return new GrowingTree();
-  try {
-    const tree = GrowingTree.from(previous.rows, previous.peaks);
-    if (tree.root().toString('hex') === previous.root) return tree;
-  } catch (fault) {
-    throw new BrokenChain(chain, previous.rows, (fault as Error).message);
-  }
-  throw new BrokenChain(
-    chain,
-    previous.rows,
-    `the subtrees kept with the checkpoint of ${previous.created_at} do not give the root that was signed`,
-  );
+  const tree = treeAt(previous);
+  if (!tree) throw new BrokenChain(chain, previous.rows, subtreesFault(previous));
+  return tree;
 }
+
+/** The tree at a checkpoint; undefined: the subtrees kept with it do not give the signed root. */
+export function treeAt({ rows, peaks, root }: StoredCheckpoint): GrowingTree | undefined {
+  const tree = GrowingTree.from(rows, peaks);
+  return tree?.root().toString('hex') === root ? tree : undefined;
+}
+export const subtreesFault = ({ created_at }: StoredCheckpoint): string =>
+  `the subtrees kept with the checkpoint of ${created_at} do not give the root that was signed`;

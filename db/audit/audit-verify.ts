@@ -1,11 +1,13 @@
-import { statedOnly } from './audit-checkpoints.js';
+import { statedOnly, subtreesFault, treeAt } from './audit-checkpoints.js';
 import { GENESIS } from './audit-records.js';
 import { faultAt } from './audit-lines.js';
 import type { Sealed } from './audit-lines.js';
 import { streamRecords, streamRecordsInPages } from './record-stream.js';
 import { checkpointHash, isSignatureValid } from './audit-signing.js';
 import type { Checkpoint } from './audit-signing.js';
+import { isKeyOf } from './checkpoint-trust.js';
 import { checkpointsOf } from './audit-checkpoints.queries.js';
+import type { StoredCheckpoint } from './audit-checkpoints.queries.js';
 import { AuditChain } from '../models/audit.js';
 import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
@@ -92,10 +94,11 @@ export async function verifyPart(
       seq: rows + 1,
       fault: `the chain ends at ${rows}, the checkpoint of ${last.created_at} covers ${last.rows} records`,
     });
-  const kept = await AuditChain.query(db).findById(chain).select('seq', 'head');
+  const kept = await AuditChain.query(db).findById(chain).select('seq', 'head', 'study_id');
   if (kept && (kept.seq !== rows || kept.head !== head))
     return bad({ seq: rows + 1, fault: `the chain ends at ${rows}, its head says ${kept.seq}` });
   if (!kept && rows > 0) return bad({ seq: 1, fault: 'the chain has no head' });
+  if (kept && (kept.study_id ?? 'service') !== chain) return bad({ seq: 1, fault: 'its head names another study' });
   if (ofCheckpoints) return bad(ofCheckpoints);
   return {
     at: walk.place,
@@ -144,7 +147,8 @@ async function checkpoints(
   chain: string,
   { checkpoints: kept, keys }: CheckpointTrust,
 ): Promise<{ trusted: Checkpoint[]; fault?: Fault }> {
-  const inside = (await checkpointsOf(db, chain)).map(statedOnly);
+  const stored = await checkpointsOf(db, chain);
+  const inside = stored.map(statedOnly);
   const outside = kept.get(chain) ?? [];
   const known = new Set(inside.map(({ signature }) => signature));
   const all = [...inside, ...outside.filter(({ signature }) => !known.has(signature))].sort((a, b) => a.rows - b.rows);
@@ -168,7 +172,19 @@ async function checkpoints(
       fault ??= { seq: checkpoint.previous_rows, fault: `the checkpoint before ${named} is no more there` };
     trusted.push(checkpoint);
   }
+  fault ??= faultBeside(stored);
   return { trusted, ...(fault && { fault }) };
+}
+
+/** What the database keeps with a checkpoint without its being signed: the next one could not be made from it. */
+function faultBeside(stored: readonly StoredCheckpoint[]): Fault | undefined {
+  for (const checkpoint of stored) {
+    const { rows, created_at } = checkpoint;
+    if (!treeAt(checkpoint)) return { seq: rows, fault: subtreesFault(checkpoint) };
+    if (!isKeyOf(checkpoint))
+      return { seq: rows, fault: `the public key with the checkpoint of ${created_at} is not the one that it names` };
+  }
+  return undefined;
 }
 
 /** Compares a record's hash with the first checkpoint that covers it. */

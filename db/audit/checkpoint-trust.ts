@@ -28,16 +28,13 @@ export async function isOfDatabase(tx: Tx, kept: TrustedCheckpoint): Promise<boo
 /** The public keys that the database stores with its checkpoints, by key id: the fallback without an outside source. */
 export async function keysBesideCheckpoints(tx: Tx): Promise<Map<string, string>> {
   const rows = await AuditCheckpoint.query(tx).distinct('key_id', 'public_key');
-  return new Map(
-    rows
-      .filter(({ key_id, public_key }) => isKey(public_key) && keyIdOf(public_key) === key_id)
-      .map(({ key_id, public_key }) => [key_id, public_key]),
-  );
+  return new Map(rows.filter(isKeyOf).map(({ key_id, public_key }) => [key_id, public_key]));
 }
 
-function isKey(pem: string): boolean {
+/** Whether a checkpoint's public key is the one that its signature names. */
+export function isKeyOf({ key_id, public_key }: Pick<Checkpoint, 'key_id' | 'public_key'>): boolean {
   try {
-    return keyIdOf(pem) !== '';
+    return keyIdOf(public_key) === key_id;
   } catch {
     return false;
   }

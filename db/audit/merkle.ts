@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { yieldAfter } from '../client/yield-after.js';
 
 /*
  * Merkle trees in the manner of RFC 6962, section 2.1: leaf = SHA-256(0x00 ‖ data), node = SHA-256(0x01 ‖ left ‖
@@ -21,11 +22,11 @@ export class GrowingTree {
     private readonly peaks: Buffer[] = [],
   ) {}
 
-  /** @param peaks as `peaksText` wrote them for a tree of this size @throws Error when they cannot be of such a tree */
-  static from(size: number, peaks: string): GrowingTree {
+  /** @param peaks as `peaksText` wrote them; undefined: they cannot be of a tree of this size */
+  static from(size: number, peaks: string): GrowingTree | undefined {
     const hashes = peaks === '' ? [] : peaks.split(',').map((hex) => Buffer.from(hex, 'hex'));
     if (hashes.length !== size.toString(2).replaceAll('0', '').length || hashes.some((hash) => hash.length !== 32))
-      throw new Error(`not the subtrees of ${size} leaves`);
+      return undefined;
     return new GrowingTree(size, hashes);
   }
 
@@ -55,26 +56,43 @@ export interface Leaves {
 
 /** The largest power of two below `size` (≥ 2). */
 const split = (size: number): number => 2 ** Math.floor(Math.log2(size - 1));
-const hashOfRange = ({ data }: Leaves, from: number, to: number): Buffer => {
+const hashAtOnce = ({ data }: Leaves, from: number, to: number): Buffer => {
   if (to - from === 1) return leafHash(data.subarray(32 * from, 32 * to));
   const middle = from + split(to - from);
-  return nodeHash(hashOfRange({ data, size: 0 }, from, middle), hashOfRange({ data, size: 0 }, middle, to));
+  return nodeHash(hashAtOnce({ data, size: 0 }, from, middle), hashAtOnce({ data, size: 0 }, middle, to));
 };
 
-/** The audit path of leaf `index` (from 0): section 2.1.1. */
-export function inclusionPath(leaves: Leaves, index: number, from = 0, to = leaves.size): Buffer[] {
-  if (to - from <= 1) return [];
-  const middle = from + split(to - from);
-  return index < middle
-    ? [...inclusionPath(leaves, index, from, middle), hashOfRange(leaves, middle, to)]
-    : [...inclusionPath(leaves, index, middle, to), hashOfRange(leaves, from, middle)];
-}
+/** Hashed in one go: a few milliseconds. */
+const MOST_AT_ONCE = 512;
 
-/** The proof that the tree of the first `size` leaves begins this one (1 ≤ size ≤ leaves.size): section 2.1.2. */
-export function consistencyPath(leaves: Leaves, size: number, from = 0, to = leaves.size, whole = true): Buffer[] {
-  if (size === to) return whole ? [] : [hashOfRange(leaves, from, to)];
-  const middle = from + split(to - from);
-  return size <= middle
-    ? [...consistencyPath(leaves, size, from, middle, whole), hashOfRange(leaves, middle, to)]
-    : [...consistencyPath(leaves, size, middle, to, false), hashOfRange(leaves, from, middle)];
+/** A proof over many leaves takes seconds of the process: it yields to others in between. */
+export class Proofs {
+  private readonly serveOthers = yieldAfter();
+
+  constructor(private readonly leaves: Leaves) {}
+
+  /** The audit path of leaf `index` (from 0): section 2.1.1. */
+  async inclusion(index: number, from = 0, to = this.leaves.size): Promise<Buffer[]> {
+    if (to - from <= 1) return [];
+    const middle = from + split(to - from);
+    return index < middle
+      ? [...(await this.inclusion(index, from, middle)), await this.hashOf(middle, to)]
+      : [...(await this.inclusion(index, middle, to)), await this.hashOf(from, middle)];
+  }
+
+  /** The proof that the tree of the first `size` leaves begins this one (1 ≤ size ≤ leaves.size): section 2.1.2. */
+  async consistency(size: number, from = 0, to = this.leaves.size, whole = true): Promise<Buffer[]> {
+    if (size === to) return whole ? [] : [await this.hashOf(from, to)];
+    const middle = from + split(to - from);
+    return size <= middle
+      ? [...(await this.consistency(size, from, middle, whole)), await this.hashOf(middle, to)]
+      : [...(await this.consistency(size, middle, to, false)), await this.hashOf(from, middle)];
+  }
+
+  private async hashOf(from: number, to: number): Promise<Buffer> {
+    await this.serveOthers();
+    if (to - from <= MOST_AT_ONCE) return hashAtOnce(this.leaves, from, to);
+    const middle = from + split(to - from);
+    return nodeHash(await this.hashOf(from, middle), await this.hashOf(middle, to));
+  }
 }

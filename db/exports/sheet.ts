@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
+import { yieldAfter } from '../client/yield-after.js';
 import type { DatasetColumn } from './columns.js';
 
 /** The most rows of a sheet, without its header. */
@@ -55,11 +56,13 @@ export async function writeSheet(
   });
   // The loop throws it: the abandoned connection emits the error once more.
   lines.on('error', () => undefined);
+  const serveOthers = yieldAfter();
   let rows = 0;
   for await (const line of linesOf(lines)) {
     if (++rows > MAX_SHEET_ROWS) throw new TooManyRows(`a sheet holds ${MAX_SHEET_ROWS} rows`);
     const record = JSON.parse(line) as Record<string, unknown>;
     sheet.addRow(columns.map(({ name: field, type }) => cellOf(record[field], type))).commit();
+    await serveOthers();
     // The library has no back-pressure.
     if (sink.writableLength > HIGH_WATER)
       await new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
 import type { Database } from '../../db/client/database.js';
-import { overrideDecision } from '../../workflows/contract.js';
+import { overrideDecision, participantAnchorId } from '../../workflows/contract.js';
 import { atItsCommit, whileHeld } from '../support/held-row.js';
 import type { Held } from '../support/held-row.js';
 import type { Answer, Http, Loose } from '../support/http.js';
@@ -41,6 +41,13 @@ describe('What is said of a person after their erasure', () => {
     stage.admin.post(`/api/participants/${person.id}/erase`, { reason: 'asked for it' });
   const details = (person: Person) =>
     stage.sql('select reason from message_details where participant_id = ?', [person.id]);
+  /** The updates in the history of the participant's workflow. */
+  const updatesOf = async (person: Person): Promise<string[]> => {
+    const { events } = await stage.temporal.workflow.getHandle(participantAnchorId(person.id)).fetchHistory();
+    return (events ?? []).flatMap(
+      (event) => event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input?.name ?? [],
+    );
+  };
   const refused = async (person: Person) =>
     (await study.audit('override_decision_refused')).filter(({ resource_id }) => resource_id === person.id);
 
@@ -50,6 +57,7 @@ describe('What is said of a person after their erasure', () => {
     const { status, body } = await deny();
     expect([status, body.code]).to.deep.equal([409, 'NOT_PENDING']);
     expect(await details(person)).to.deep.equal([]);
+    expect(await updatesOf(person)).not.to.include('decideOverride');
     const [record] = await refused(person);
     expect(record).to.include({ user_id: approver.userId, request_id: body.request_id });
     expect(record!.audit_metadata).to.include({ code: 'NOT_PENDING' });

@@ -80,6 +80,12 @@ describe('Audit checkpoints', function suite() {
     expect(again).to.deep.equal({ items: [], total: 0 });
   });
 
+  it('are made for everybody who asks, however many ask at once', async () => {
+    const asked = Array.from({ length: 30 }, () => root.post('/api/audit/checkpoints', { study_id: study.id }));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.filter((status) => status !== 201)).to.deep.equal([]);
+  });
+
   it('are outside again after the next run where their line was lost there, without new records', async () => {
     const kept = join((await service()).data_dir, 'audit-checkpoints', `${study.id}.ndjson`);
     const whole = readFileSync(kept, 'utf8');

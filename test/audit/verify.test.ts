@@ -4,10 +4,12 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import pg from 'pg';
 import { makeCheckpoints } from '../../db/audit/audit-checkpoints.js';
 import { CheckpointFolder } from '../../db/audit/audit-folder.js';
 import { admin, newStudy } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
+import { service, until } from '../support/service.js';
 import { Ledger, signer } from './ledger.js';
 
 interface Verdict {
@@ -102,6 +104,29 @@ describe('The verdict on the audit chains', function suite() {
     expect(await total('from=9999-12-31')).to.equal(0);
     const refused = await root.get('/api/audit?from=2024-02-30');
     expect([refused.status, refused.body.errors[0]!.path]).to.deep.equal([422, 'query.from']);
+  });
+
+  it('is worked out for three at a time, and others are served meanwhile', async () => {
+    const sql = new pg.Client({ connectionString: (await service()).database_url });
+    await sql.connect();
+    try {
+      await sql.query('begin');
+      await sql.query('lock table audit_checkpoints in access exclusive mode');
+      const asked = Array.from({ length: 25 }, () => verdict(`?study_id=${study.id}`));
+      const waiting = async (): Promise<number> => {
+        const { rows } = await sql.query<{ n: number }>(
+          `select count(*)::int as n from pg_locks where relation = 'audit_checkpoints'::regclass and not granted`,
+        );
+        return rows[0]!.n;
+      };
+      await until(async () => (await waiting()) >= 3, { what: 'verifications that wait' });
+      await root.expect(200, 'GET', `/api/studies/${study.id}`);
+      expect(await waiting()).to.equal(3);
+      await sql.query('rollback');
+      for (const { valid } of await Promise.all(asked)) expect(valid).to.equal(true);
+    } finally {
+      await sql.end();
+    }
   });
 
   describe('of the command that is told of the database alone', () => {

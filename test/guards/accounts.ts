@@ -219,8 +219,8 @@ export const accountGuards: readonly Guard[] = [
     file: 'db/anchor/override-requests.queries.ts',
     text: `.patch({ offered_signatures: raw('offered_signatures - ?::text[]', [[...authorizationIds]]) });`,
     without: `.patch({ offered_signatures: raw('offered_signatures - ?::text[]', [[]]) });`,
-    test: SIGNATURES,
-    title: 'what was signed for a decision that was refused is good for no other',
+    test: REPEATED_DECISIONS,
+    title: 'is signed once more, and carried out, where it was refused before',
   },
   {
     refuses: 'a code that is used up, but for the request that it was given with',

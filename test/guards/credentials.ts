@@ -176,7 +176,7 @@ export const credentialGuards: readonly Guard[] = [
     text: 'isApproval && mayApproveWaiver(before, actor)',
     without: '(isApproval || !isApproval) && mayApproveWaiver(before, actor)',
     test: 'test/console/waivers.test.ts',
-    title: 'recording the eligibility approves nothing',
+    title: 'shows a waiver and lets another person approve it, with a proof',
   },
   {
     refuses: 'a token of /api/v1 by a login that ends meanwhile',

@@ -7,6 +7,7 @@ const FORMS = 'api/participants/forms.service.ts';
 const COSTLY = 'test/security/costly-requests.test.ts';
 const MISUSE = 'test/security/misuse.test.ts';
 const STREAMS = 'test/security/streams.test.ts';
+const LONG_TABLES = 'test/security/long-tables.test.ts';
 
 /** What one caller, or one rule, may take of the service. */
 export const limitGuards: readonly Guard[] = [
@@ -247,5 +248,45 @@ export const limitGuards: readonly Guard[] = [
     without: '',
     test: 'test/security/misuse.test.ts',
     title: 'the mail server is not connected to for each who asks',
+  },
+  {
+    refuses: 'checkpoints that wait for each other with all connections',
+    file: 'db/audit/audit-checkpoints.ts',
+    text: 'turn.then(() => signChains(database, by, only))',
+    without: 'signChains(database, by, only)',
+    test: 'test/audit/checkpoints.test.ts',
+    title: 'are made for everybody who asks, however many ask at once',
+  },
+  {
+    refuses: 'verifications of the audit log by all connections',
+    file: 'api/audit/audit.service.ts',
+    text: 'new ConcurrencyLimiter(3)',
+    without: 'new ConcurrencyLimiter(300)',
+    test: 'test/audit/verify.test.ts',
+    title: 'is worked out for three at a time',
+  },
+  {
+    refuses: 'a proof of a long audit log in one turn',
+    file: 'db/audit/merkle.ts',
+    text: 'await this.serveOthers();',
+    without: '',
+    test: LONG_TABLES,
+    title: 'the proof of a record of a long chain',
+  },
+  {
+    refuses: 'a long workbook in a few turns',
+    file: 'db/exports/sheet.ts',
+    text: 'await serveOthers();',
+    without: '',
+    test: LONG_TABLES,
+    title: 'as a workbook',
+  },
+  {
+    refuses: 'a long ODM document in a few turns',
+    file: 'api/exports/standards/odm/document.ts',
+    text: 'void serveOthers().then(() => done(null, text));',
+    without: 'done(null, text);',
+    test: LONG_TABLES,
+    title: 'as ODM',
   },
 ];

@@ -1,6 +1,7 @@
 import type { Guard } from './guard.js';
 
 const TAMPERING = 'test/audit/tampering.test.ts';
+const UNSIGNED = 'test/audit/unsigned-columns.test.ts';
 const VERIFY = 'db/audit/audit-verify.ts';
 const OFFLINE = 'scripts/audit-verify-export.mjs';
 const SIGNED = 'api/capture/triggers/trigger-signature.ts';
@@ -180,5 +181,29 @@ export const recordGuards: readonly Guard[] = [
     without: '',
     test: ONCE,
     title: 'a site that a header names is no other one, nor none',
+  },
+  {
+    refuses: 'subtrees from which no checkpoint can follow',
+    file: VERIFY,
+    text: 'if (!treeAt(checkpoint)) return',
+    without: 'if (rows < 0 && !treeAt(checkpoint)) return',
+    test: UNSIGNED,
+    title: 'is verified as well: subtrees of other records',
+  },
+  {
+    refuses: 'a public key with a checkpoint that another one signed',
+    file: VERIFY,
+    text: 'if (!isKeyOf(checkpoint))',
+    without: 'if (rows < 0 && !isKeyOf(checkpoint))',
+    test: UNSIGNED,
+    title: 'is verified as well: another public key',
+  },
+  {
+    refuses: 'the head of a chain for another study',
+    file: VERIFY,
+    text: "if (kept && (kept.study_id ?? 'service') !== chain)",
+    without: "if (kept && kept.seq < 0 && (kept.study_id ?? 'service') !== chain)",
+    test: UNSIGNED,
+    title: 'is verified as well: a head without its study',
   },
 ];

@@ -19,8 +19,16 @@ describe('The guards that npm run test:guards takes out', () => {
     expect(faults).to.deep.equal([]);
   });
 
-  it('have each a test file that is there, and a sentence of their own', () => {
+  it('have each a test that is there, and a sentence of their own', () => {
     expect(guards.filter(({ test }) => textOf(test) === '').map(({ test }) => test)).to.deep.equal([]);
+    const hidden = guards.filter(({ test, title }) => {
+      const text = textOf(test);
+      return text.includes(title) && !['"', "'", '`'].some((quote) => text.includes(quote + title));
+    });
+    expect(
+      hidden.map(({ test, title }) => `${test}: no title begins with “${title}”`),
+      'a title is looked for from its beginning',
+    ).to.deep.equal([]);
     const sentences = guards.map(({ refuses }) => refuses);
     expect(sentences.filter((one, index) => sentences.indexOf(one) !== index)).to.deep.equal([]);
   });

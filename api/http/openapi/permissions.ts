@@ -16,9 +16,10 @@ export function permissionsTable(routes: readonly Route[]): string {
     );
   return `# Who may call what
 
-Written from the routes by \`npm run permissions\` (and by \`npm run openapi\`); a test compares. ● may call. **In**: \`study\` in the studies, and
-sites, that they are assigned to (admin: everywhere), \`service\` what belongs to no study, \`self\` one's own, or of whom one cares for. A route that anybody may
-call without a token has no ●. Routes of \`/api/v1\` take a token with the scope that is named, within what its user may.
+Written from the routes by \`npm run permissions\` (and by \`npm run openapi\`); a test compares. ● may call. **In**: \`study\` in the studies
+that they are assigned to (admin: everywhere), coordinators and investigators who have sites in these alone, \`service\` what belongs
+to no study, \`self\` one's own, or of whom one cares for. A route that anybody may call without a token has no ●. Routes of \`/api/v1\`
+take a token with the scope that is named, within what its user may.
 
 | | Path | ${COLUMNS.join(' | ')} | In | Rule |
 |---|---|${COLUMNS.map(() => ':-:|').join('')}---|---|

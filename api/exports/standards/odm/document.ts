@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { copyOut } from '../../../../db/exports/stream.js';
+import { yieldAfter } from '../../../../db/client/yield-after.js';
 import { standardStudy, studyShape, subjectsSql } from '../../../../db/exports/standards.queries.js';
 import type { Subject } from '../../../../db/exports/standards.queries.js';
 import { metadataOf } from './metadata.js';
@@ -53,14 +54,16 @@ export async function writeOdm(tx: Tx, studyId: string, createdAt: string, sink:
 function eachLine(write: (line: string) => string, head: string, tail: string): Transform {
   let rest: Buffer = Buffer.alloc(0),
     begun = false;
+  const serveOthers = yieldAfter();
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       const whole = Buffer.concat([rest, chunk]);
       const end = whole.lastIndexOf(10);
       rest = whole.subarray(end + 1);
       const lines = end < 0 ? '' : whole.subarray(0, end).toString('utf8').split('\n').map(write).join('');
-      done(null, `${begun ? '' : head}${lines}`);
+      const text = `${begun ? '' : head}${lines}`;
       begun = true;
+      void serveOthers().then(() => done(null, text));
     },
     flush(done) {
       done(null, `${begun ? '' : head}${tail}`);

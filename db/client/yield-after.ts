@@ -1,6 +1,6 @@
 import { setImmediate as others } from 'node:timers/promises';
 
-/** Deciding blocks the process: after this long it yields to other messages. */
+/** A loop blocks the process: after this long it yields to others. */
 const BUSY_MS = 10;
 
 /** A function for each step of a long synchronous loop: it yields to others if the loop was busy for long. */
