@@ -498,7 +498,7 @@ create table datacapture_configs (
   api_token_encrypted text not null,
   project_id character varying(100),
   enrollment_instrument character varying(200),
-  enrollment_event character varying(200),
+  enrollment_event character varying(4000),
   participant_field_mapping jsonb not null default '{}'::jsonb,
   event_battery_mapping jsonb not null default '{}'::jsonb,
   data_field_mapping jsonb not null default '{}'::jsonb,

@@ -130,7 +130,8 @@ async function listRecords(
         issue: {
           code: 'RECORD_VANISHED',
           message:
-            'The capture system has this record no more: it was deleted or renamed. Its participant stays as it is.',
+            'The capture system has this record no more: it was deleted or renamed, or the token may not see it. Its ' +
+            'participant stays as it is.',
         },
       });
     }

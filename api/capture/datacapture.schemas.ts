@@ -79,7 +79,8 @@ export const ConfigPatch = input('CaptureConfigPatch', {
   ),
   project_id: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 100 }))),
   enrollment_instrument: Type.Optional(nullable(name)),
-  enrollment_event: Type.Optional(nullable(name)),
+  // One event for each arm.
+  enrollment_event: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 4_000 }))),
   participant_field_mapping: Type.Optional(ParticipantFieldChange),
   event_battery_mapping: Type.Optional(EventBatteryChange),
   data_field_mapping: Type.Optional(DataFieldChange),

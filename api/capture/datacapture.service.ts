@@ -17,6 +17,8 @@ import {
   requestOpenPushesAgain,
   requeueWaitingPushes,
   retryForbidden,
+  retryUnmapped,
+  retryUnseen,
 } from '../../db/capture/push-requests.queries.js';
 import { forgetUnmatched } from '../../db/capture/unmatched-triggers.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
@@ -119,14 +121,20 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
           ? stored
           : await updateConfig(tx, saving.studyId, values);
       const replans = await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
-      if (stored && change.api_token !== undefined) await retryForbidden(tx, saving.studyId, 'unknown');
+      if (stored && change.api_token !== undefined) {
+        await retryForbidden(tx, saving.studyId, 'unknown');
+        await retryUnseen(tx, saving.studyId);
+      }
       if (stored && connects(stored, change)) {
         await forgetOutage(tx, saving.studyId);
         if (stored.api_url !== saved.api_url) await requestOpenPushesAgain(tx, saving.studyId);
         else await requeueWaitingPushes(tx, saving.studyId);
       }
-      const newTasks = stored ? tasksAdded(stored, saved) : [];
-      if (newTasks.length > 0) await requestMissedPushes(tx, saving.studyId, newTasks);
+      const newTasks = tasksAdded(stored, saved);
+      if (newTasks.length > 0) {
+        await requestMissedPushes(tx, saving.studyId, newTasks);
+        await retryUnmapped(tx, saving.studyId, newTasks);
+      }
       if (saved.project_id !== null && saved.project_id !== stored?.project_id)
         await forgetUnmatched(tx, saved.project_id);
       const moved = replans ? await withEarlierOverrides(tx, saving.studyId, {}) : {};
@@ -147,8 +155,8 @@ const connects = (stored: DatacaptureConfigRow, { api_url: url, api_token: token
   token !== undefined || (url !== undefined && url !== stored.api_url);
 
 /** Tasks whose results have a field from now on. */
-const tasksAdded = (stored: DatacaptureConfigRow, saved: DatacaptureConfigRow): string[] =>
-  Object.keys(saved.data_field_mapping).filter((task) => !Object.hasOwn(stored.data_field_mapping, task));
+const tasksAdded = (stored: DatacaptureConfigRow | undefined, saved: DatacaptureConfigRow): string[] =>
+  Object.keys(saved.data_field_mapping).filter((task) => !Object.hasOwn(stored?.data_field_mapping ?? {}, task));
 
 const secondsOfCheck = ({ services }: Saving) => Math.min(CHECK_SECONDS, services.settings.REQUEST_TIMEOUT_SECONDS);
 

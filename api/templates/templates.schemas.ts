@@ -101,7 +101,7 @@ export const Design = named(
           Type.Object(
             {
               enrollment_instrument: nullable(text(200)),
-              enrollment_event: nullable(text(200)),
+              enrollment_event: nullable(text(4_000)),
               participant_field_mapping: TextMap,
               event_battery_mapping: Type.Record(
                 Type.String(),

@@ -135,13 +135,15 @@ export async function storeList(
 
 /**
  * Participants whose record was read before, with the record: candidates for records missing from the capture system.
+ * Of those who have withdrawn it is told once: under another name the record enrolls them again.
  */
 export async function readRecords(tx: Tx, studyId: string): Promise<{ record: string; participant_id: string }[]> {
   return prepared(
     tx,
     `select p.external_id as record, p.id as participant_id from participants p
       join datacapture_records r on r.study_id = p.study_id and r.record = p.external_id
-      where p.study_id = $1 and p.status = 'enrolled' and r.read_at is not null order by p.external_id`,
+      where p.study_id = $1 and (p.status = 'enrolled' or r.vanished_at is null) and r.read_at is not null
+      order by p.external_id`,
     [studyId],
   );
 }

@@ -2,7 +2,7 @@ import { raw } from 'objection';
 import { ResultPush } from '../models/capture.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { execute, query } from '../client/query.js';
-import { retryForbiddenTriggers } from './webhook-events.queries.js';
+import { retryForbiddenTriggers, retryUnseenTriggers } from './webhook-events.queries.js';
 import type { Tx } from '../client/database.js';
 
 /** A session whose push is to check again. */
@@ -146,6 +146,39 @@ export async function retryForbidden(tx: Tx, studyId: string, granted: GrantedAc
     (await forbidden).map(({ session_id }) => session_id),
   );
   if (granted !== 'unknown') await retryForbiddenTriggers(tx, studyId);
+}
+
+/**
+ * Retries what the former token did not find, as another one is saved: it may see more records, forms and fields (a
+ * user of one data access group sees no others).
+ */
+export async function retryUnseen(tx: Tx, studyId: string): Promise<void> {
+  const unseen = await ResultPush.query(tx)
+    .where({ study_id: studyId, status: 'failed', error_type: 'rejected' })
+    .whereLike('message', 'RECORD_NOT_FOUND:%')
+    .orderBy(['requested_at', 'session_id'])
+    .select('session_id');
+  await requestPushesAgain(
+    tx,
+    unseen.map(({ session_id }) => session_id),
+  );
+  await retryUnseenTriggers(tx, studyId);
+}
+
+/** Retries what failed as the study had no configuration, or a configuration without fields for these tasks. */
+export async function retryUnmapped(tx: Tx, studyId: string, tasks: readonly string[]): Promise<void> {
+  const unmapped = await ResultPush.query(tx)
+    .alias('p')
+    .where({ 'p.study_id': studyId, 'p.status': 'failed', 'p.error_type': 'configuration', 'p.forbidden': false })
+    .whereRaw('exists (select from session_tasks k where k.session_id = p.session_id and k.task = any(?))', [
+      [...tasks],
+    ])
+    .orderBy(['p.requested_at', 'p.session_id'])
+    .select('p.session_id');
+  await requestPushesAgain(
+    tx,
+    unmapped.map(({ session_id }) => session_id),
+  );
 }
 
 /**

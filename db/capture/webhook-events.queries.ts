@@ -190,6 +190,10 @@ const RETRIED_DAYS = 30;
 export const retryForbiddenTriggers = (tx: Tx, studyId: string): Promise<void> =>
   retryFailedTriggers(tx, studyId, '^(rejected: The capture system refused \\((401|403)\\)|configuration: )');
 
+/** Requeues triggers whose record, form or fields the token did not see, as another one is saved. */
+export const retryUnseenTriggers = (tx: Tx, studyId: string): Promise<void> =>
+  retryFailedTriggers(tx, studyId, '^(RECORD_NOT_FOUND|INSTRUMENT_NOT_EXPORTED|FIELD_NOT_EXPORTED): ');
+
 /** Requeues triggers that were accepted before the exchange was switched off, as it is on again. */
 export const retryDisabledTriggers = (tx: Tx, studyId: string): Promise<void> =>
   retryFailedTriggers(tx, studyId, '^DATACAPTURE_DISABLED: ');

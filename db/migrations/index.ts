@@ -91,6 +91,7 @@ import * as activeDeviceSessions from './0116-active-device-sessions.js';
 import * as erasedVisitNames from './0122-erased-visit-names.js';
 import * as formerErasures from './0123-former-erasures.js';
 import * as reminderHours from './0124-reminder-hours.js';
+import * as enrollmentEvents from './0125-enrollment-events.js';
 import * as reminderCalendar from './0126-reminder-calendar.js';
 import * as orderedDeliveries from './0132-ordered-deliveries.js';
 
@@ -194,6 +195,7 @@ export const migrations: readonly SqlMigration[] = [
   erasedVisitNames,
   formerErasures,
   reminderHours,
+  enrollmentEvents,
   reminderCalendar,
   orderedDeliveries,
 ];

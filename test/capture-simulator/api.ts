@@ -86,6 +86,7 @@ function dispatch(
       if (!user.api_import) throw new ApiError(403, 'You do not have API Import/Update privileges');
       return { ...importRecords(project, params, user, { journal, callId, via: 'api' }), applied: true };
     }
+    if (action === 'rename') throw new ApiError(403, 'You do not have Rename Record privileges');
     if (action !== 'export') throw new ApiError(400, `The value of the parameter "action" is not valid`);
     requireExport(user);
     return read(exportRecords(project, params, user));

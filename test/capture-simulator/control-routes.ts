@@ -69,6 +69,18 @@ export function controlRoutes(control: Control, world: World): Router {
     control.deleteRecord(idOf(ctx), read(schemas.RecordSchema, bodyOf(ctx), 'The deletion').record);
     ctx.status = 204;
   });
+  router.post(`${project}/events`, (ctx) => {
+    ctx.status = 201;
+    ctx.body = { unique_event_name: control.addEvent(idOf(ctx), read(schemas.EventSchema, bodyOf(ctx), 'The event')) };
+  });
+  router.post(`${project}/rename-event`, (ctx) => {
+    const { event, to } = read(schemas.RenameEventSchema, bodyOf(ctx), 'The renaming');
+    ctx.body = { unique_event_name: control.renameEvent(idOf(ctx), event, to) };
+  });
+  router.post(`${project}/delete-event`, (ctx) => {
+    control.deleteEvent(idOf(ctx), read(schemas.EventNameSchema, bodyOf(ctx), 'The deletion').event);
+    ctx.status = 204;
+  });
   router.post(`${project}/lock`, (ctx) => {
     const { record, locked, instrument, event } = read(schemas.LockSchema, bodyOf(ctx), 'The lock');
     control.lockRecord(idOf(ctx), record, locked, instrument, event);

@@ -111,9 +111,20 @@ export function parseChoices(text: string): Map<string, string> {
 export const checkboxColumn = (field: Field, code: string): string =>
   `${field.field_name}___${code.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`;
 
-/** The export columns of a field: one, none (descriptive), or one per checkbox choice. */
-export function columnsOf(field: Field): { column: string; code: string | null }[] {
+/**
+ * The export columns of a field: one, none (descriptive), or one per checkbox choice.
+ * @param missing the project's missing-data codes: a checkbox has a column for each of them, too
+ */
+export function columnsOf(
+  field: Field,
+  missing: ReadonlyMap<string, string> = new Map(),
+): { column: string; code: string | null }[] {
   if (field.field_type === 'descriptive') return [];
   if (field.field_type !== 'checkbox') return [{ column: field.field_name, code: null }];
-  return [...choicesOf(field).keys()].map((code) => ({ column: checkboxColumn(field, code), code }));
+  const columns = new Map<string, string>();
+  for (const code of [...choicesOf(field).keys(), ...missing.keys()]) {
+    const column = checkboxColumn(field, code);
+    if (!columns.has(column)) columns.set(column, code);
+  }
+  return [...columns].map(([column, code]) => ({ column, code }));
 }

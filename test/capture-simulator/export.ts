@@ -21,6 +21,8 @@ interface Shape {
   hasKey: boolean;
   labels: boolean;
   checkboxLabels: boolean;
+  /** A form that was never saved has no status, instead of 0. */
+  blankStatus: boolean;
   groups: boolean;
   identifiers: boolean;
 }
@@ -73,7 +75,7 @@ function exportColumns(
       if (field.form_name !== form.name || !(wholeForm || askedFields.has(field.field_name))) continue;
       const kind = field.field_name === project.key ? 'key' : 'value';
       columns.push(
-        ...columnsOf(field).map(({ column, code }): ExportColumn => ({
+        ...columnsOf(field, design.missing_data_codes).map(({ column, code }): ExportColumn => ({
           name: column,
           form: form.name,
           kind,
@@ -104,7 +106,7 @@ const isFree = ({ field_type: type, text_validation_type_or_show_slider_number: 
 
 function labelOf(column: ExportColumn, value: string, shape: Shape, missing: ReadonlyMap<string, string>): string {
   if (column.code !== null) {
-    const label = choicesOf(column.field).get(column.code) ?? column.code;
+    const label = choicesOf(column.field).get(column.code) ?? missing.get(column.code) ?? column.code;
     if (shape.checkboxLabels) return value === '1' ? label : '';
     return value === '1' ? 'Checked' : 'Unchecked';
   }
@@ -123,7 +125,8 @@ function valueOf(
   if (!rowHolds(project.design, row.event, row.repeatInstrument, column.form)) return '';
   const stored = row.values.get(column.name);
   if (column.kind === 'timestamp') return stored ?? '';
-  const value = stored ?? (column.code !== null || column.name === `${column.form}_complete` ? '0' : '');
+  const isZero = column.code !== null || (column.name === `${column.form}_complete` && !shape.blankStatus);
+  const value = stored ?? (isZero ? '0' : '');
   return shape.labels && value !== '' ? labelOf(column, value, shape, project.design.missing_data_codes) : value;
 }
 
@@ -241,6 +244,7 @@ export function exportRecords(project: CaptureProject, params: Params, user: Cap
     hasKey: columns.some((column) => column.kind === 'key'),
     labels: params.text('rawOrLabel') === 'label',
     checkboxLabels: params.flag('exportCheckboxLabel'),
+    blankStatus: params.flag('exportBlankForGrayFormStatus'),
     groups: params.flag('exportDataAccessGroups') && design.groups.length > 0 && user.data_access_group === null,
     identifiers: surveyFields && design.instruments.some((instrument) => instrument.survey),
   };
@@ -289,7 +293,11 @@ export function exportRecords(project: CaptureProject, params: Params, user: Cap
               column.name,
               column.code === null
                 ? column.field.field_label || column.name
-                : `${column.field.field_label} (choice=${choicesOf(column.field).get(column.code) ?? column.code})`,
+                : `${column.field.field_label} (choice=${
+                    choicesOf(column.field).get(column.code) ??
+                    design.missing_data_codes.get(column.code) ??
+                    column.code
+                  })`,
             ] as const,
         )
       : [],

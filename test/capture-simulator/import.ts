@@ -62,7 +62,9 @@ function flatten(project: CaptureProject, rows: readonly Record<string, string>[
     const name = row['field_name'] ?? '';
     const value = row['value'] ?? '';
     const field = project.design.fields.find((candidate) => candidate.field_name === name);
-    if (field?.field_type === 'checkbox' && choicesOf(field).has(value)) target[checkboxColumn(field, value)] = '1';
+    const isBox = field?.field_type === 'checkbox';
+    if (isBox && (choicesOf(field).has(value) || project.design.missing_data_codes.has(value)))
+      target[checkboxColumn(field, value)] = '1';
     else if (name !== '' && name !== project.key) target[name] = value;
   }
   return [...flat.values()];
@@ -122,7 +124,18 @@ function placeOf(
     return undefined;
   }
   const repeats = repeatInstrument !== '' || eventRepeats(design, event);
-  if (!repeats) return { event, repeatInstrument: '', instance: 0 };
+  if (!repeats && asked === '') return { event, repeatInstrument: '', instance: 0 };
+  if (!repeats || (repeatInstrument !== '' && asked === '')) {
+    faults.add(
+      id,
+      'redcap_repeat_instance',
+      asked,
+      repeats
+        ? 'A row of a repeating instrument needs a value here.'
+        : 'There can be no value here: neither this event nor an instrument that the row names repeats.',
+    );
+    return undefined;
+  }
   if (asked === 'new') {
     const place = `${id}\u0000${event}\u0000${repeatInstrument}`;
     const instance = Math.max(project.store.lastInstance(id, event, repeatInstrument), pendingNew.get(place) ?? 0) + 1;

@@ -84,7 +84,7 @@ export class CaptureProject {
 function dataColumns(design: ProjectDesign): Map<string, Column> {
   const columns = new Map<string, Column>();
   for (const field of design.fields) {
-    for (const { column, code } of columnsOf(field)) columns.set(column, { field, code });
+    for (const { column, code } of columnsOf(field, design.missing_data_codes)) columns.set(column, { field, code });
   }
   const model = design.fields[0] as Field;
   for (const { name } of design.instruments) {

@@ -106,7 +106,7 @@ export function deleteRecords(
       : [
           ...design.fields
             .filter((field) => field.form_name === instrument && field.field_name !== project.key)
-            .flatMap((field) => columnsOf(field).map(({ column }) => column)),
+            .flatMap((field) => columnsOf(field, design.missing_data_codes).map(({ column }) => column)),
           `${instrument}_complete`,
           `${instrument}_timestamp`,
         ];

@@ -17,6 +17,21 @@ export const TriggerSchema = Type.Object(
   closed,
 );
 
+/** An event, which gets its unique name and its id when it is made. */
+export const EventSchema = Type.Object(
+  {
+    event_name: Type.String({ minLength: 1 }),
+    arm_num: Type.Integer({ default: 1 }),
+    custom_event_label: nullable(Type.String()),
+    day_offset: Type.Number({ default: 0 }),
+    offset_min: Type.Number({ default: 0 }),
+    offset_max: Type.Number({ default: 0 }),
+    forms: Type.Array(Type.String()),
+    repeating: flag(false),
+  },
+  closed,
+);
+
 /** `project.json`: everything of a project that neither its dictionary nor its data says. */
 export const ProjectFileSchema = Type.Object(
   {
@@ -38,22 +53,7 @@ export const ProjectFileSchema = Type.Object(
     arms: Type.Array(Type.Object({ arm_num: Type.Integer({ minimum: 1 }), name: Type.String() }, closed), {
       default: [],
     }),
-    events: Type.Array(
-      Type.Object(
-        {
-          event_name: Type.String({ minLength: 1 }),
-          arm_num: Type.Integer({ default: 1 }),
-          custom_event_label: nullable(Type.String()),
-          day_offset: Type.Number({ default: 0 }),
-          offset_min: Type.Number({ default: 0 }),
-          offset_max: Type.Number({ default: 0 }),
-          forms: Type.Array(Type.String()),
-          repeating: flag(false),
-        },
-        closed,
-      ),
-      { default: [] },
-    ),
+    events: Type.Array(EventSchema, { default: [] }),
     instruments: Type.Array(Type.Object({ name: Type.String(), label: Type.String(), survey: flag(false) }, closed), {
       default: [],
     }),
@@ -161,6 +161,8 @@ export type SendTriggerRequest = Static<typeof SendTriggerSchema>;
 
 export const RecordSchema = Type.Object({ record: Type.String() }, closed);
 export const RenameSchema = Type.Object({ record: Type.String(), to: Type.String({ minLength: 1 }) }, closed);
+export const EventNameSchema = Type.Object({ event: Type.String() }, closed);
+export const RenameEventSchema = Type.Object({ event: Type.String(), to: Type.String({ minLength: 1 }) }, closed);
 export const LockSchema = Type.Object(
   {
     record: Type.String(),

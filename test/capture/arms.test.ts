@@ -163,6 +163,24 @@ describe('a project of several arms', function () {
     await until(async () => expect(await eventsOf(study)).to.deep.equal(OWN), { what: 'each arm to have its visits' });
   });
 
+  it('whose events could not be listed when the mapping was saved: a trigger lists them', async () => {
+    const study = await stage.study({ project: PROJECT, connect: false });
+    stage.simulator.control.setFaults([{ project_id: Number(study.projectId), content: ['event'], status: 503 }]);
+    await study.connect({
+      enrollment_event: 'baseline_arm_1,baseline_arm_2',
+      event_battery_mapping: study.mapped(EVENTS),
+      poll_interval_minutes: 0,
+    });
+    stage.simulator.control.clearFaults();
+    await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_2' });
+    await study.settled(1);
+    await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
+    await study.settled(2);
+    expect(await eventsOf(study)).to.deep.equal(OWN);
+    const called = stage.simulator.control.calls(Number(study.projectId));
+    expect(called.filter(({ content, status }) => content === 'event' && status === 200)).to.have.length(1);
+  });
+
   it('a record that changes its arm has the visits of the other one', async () => {
     const study = await connected();
     await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_1' });

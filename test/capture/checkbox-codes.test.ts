@@ -50,6 +50,31 @@ describe('the arm by a ticked box', function () {
     expect(arms.sort()).to.deep.equal(wanted.sort());
   });
 
+  it('is no arm where the box is of a missing-data code, which each checkbox has', async () => {
+    const study = await stage.study({
+      dictionary: DICTIONARY,
+      project: {
+        instruments: [{ name: 'enroll', label: 'Enrollment' }],
+        events: [],
+        missing_data_codes: 'UNK, ? | -9, -',
+      },
+      config: { enrollment_event: null, participant_field_mapping: { enrollment_date: 'enrolled', arm: 'arms' } },
+    });
+    const saved = (record: string, box: string, trigger: boolean) =>
+      stage.simulator.control.saveForm(Number(study.projectId), {
+        record,
+        instrument: 'enroll',
+        values: { enrolled: '2026-01-15', [box]: '1' },
+        trigger,
+      });
+    await saved('one', 'arms___unk', true);
+    await saved('two', 'arms____9', true);
+    await study.settled(2);
+    await saved('three', 'arms___unk', false);
+    expect((await synced(study)).progress).to.include({ created: 1, unchanged: 2 });
+    expect((await study.participants()).map(({ arm }) => arm)).to.deep.equal([null, null, null]);
+  });
+
   it('of another form, which only the policy reads, is the code too, by trigger and by sync', async () => {
     const study = await stage.study({
       dictionary: `${DICTIONARY}\nscope,agreement,checkbox,Scope,"Data-A, Data | Data-B, Samples",`,

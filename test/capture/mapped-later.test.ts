@@ -46,4 +46,20 @@ describe('results of a task that gets its fields in the capture system later', f
     await until(() => study.standing(record!)?.['span'] === '5.5', { what: 'the results that are mapped now' });
     await study.synced(session);
   });
+
+  it('go out, too, where nothing was mapped before, or the study had no configuration yet', async () => {
+    const [unmapped, unconfigured] = [await stage.study({ data_field_mapping: {} }), await stage.study(null)];
+    const ended = await Promise.all([unmapped, unconfigured].map((study) => study.ended()));
+    for (const [n, study] of [unmapped, unconfigured].entries()) {
+      const failed = await study.attempt(ended[n]!.session, ({ status }) => status === 'failed', 'a failed attempt');
+      expect(failed.error_type).to.equal('configuration');
+    }
+    await unmapped.configure({ data_field_mapping: MAPPING });
+    const { apiUrl: api_url } = stage.simulator;
+    await unconfigured.configure({ api_url, api_token: unconfigured.token, data_field_mapping: MAPPING }, 201);
+    for (const [n, study] of [unmapped, unconfigured].entries()) {
+      await study.synced(ended[n]!.session);
+      expect(study.standing(ended[n]!.record!)).to.include({ mean_rt: '412.35' });
+    }
+  });
 });

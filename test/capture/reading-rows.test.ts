@@ -89,6 +89,18 @@ describe('trigger webhook: which rows a trigger reads', function () {
       }
     });
 
+  it('reads an answer in UTF-16, whatever it says of itself', async () => {
+    const study = await stage.study();
+    await study.enroll('a', { enrolled: '2026-01-15', lang: 'de' }, { trigger: false });
+    stage.simulator.control.setFaults({ project_id: Number(study.projectId), encoding: 'utf16le' });
+    try {
+      await study.trigger({ record: 'a', redcap_event_name: 'baseline_arm_1' });
+      expect((await study.settled(1))[0]).to.include({ status: 'processed', outcome: 'created', error: null });
+    } finally {
+      stage.simulator.control.clearFaults();
+    }
+  });
+
   it('triggers of two events that take turns are duplicates as long as the record does not change', async () => {
     const study = await stage.study();
     await study.enroll('a', { enrolled: '2026-01-15', lang: 'de' }, { trigger: false });

@@ -167,6 +167,38 @@ describe('The capture simulator: the records API', () => {
     expect((await call(importRow({ ...BASELINE, rt_median: '22.0', dob: 'UNK' }))).text).to.equal('{"count":1}');
   });
 
+  it('has a column of a checkbox for each missing-data code, which is read and written as the others are', async () => {
+    expect((await call(importRow({ ...BASELINE, conditions___nask: '1' }))).text).to.equal('{"count":1}');
+    const [row] = await rows({ records: '1001', fields: 'record_id,conditions', events: 'baseline_arm_1' });
+    expect(row).to.include({ conditions___unk: '0', conditions___nask: '1' });
+    const [labelled] = await rows({
+      records: '1001',
+      fields: 'conditions',
+      events: 'baseline_arm_1',
+      rawOrLabel: 'label',
+      exportCheckboxLabel: 'true',
+    });
+    expect(labelled).to.include({ conditions___nask: 'Not asked' });
+  });
+
+  it('refuses an instance where nothing repeats, and a repeating instrument without one', async () => {
+    expect(await refusal(importRow({ ...BASELINE, redcap_repeat_instance: '1', language: 'en' }))).to.match(
+      /^"1001","redcap_repeat_instance","1"/,
+    );
+    const event = { record_id: '1001', redcap_event_name: 'month_3_arm_1', ae_severity: '1' };
+    expect(await refusal(importRow({ ...event, redcap_repeat_instrument: 'adverse_events' }))).to.match(
+      /^"1001","redcap_repeat_instance",""/,
+    );
+  });
+
+  it('leaves the status of a form that was never saved blank where that is asked for', async () => {
+    simulator.control.load(LONGITUDINAL, [{ record_id: 'new', redcap_event_name: 'baseline_arm_1', language: 'en' }]);
+    const statusOf = async (more: Record<string, string>) =>
+      (await rows({ records: 'new', fields: 'nback_results_complete', ...more }))[0]!['nback_results_complete'];
+    expect(await statusOf({})).to.equal('0');
+    expect(await statusOf({ exportBlankForGrayFormStatus: 'true' })).to.equal('');
+  });
+
   it('names unknown fields, events and forms', async () => {
     expect(await refusal(importRow({ ...BASELINE, nope: '1' }))).to.equal(
       'The following fields were not found in the project as real data fields: nope',

@@ -165,6 +165,21 @@ describe('sync: every record of the enrollment instrument', function () {
     expect(vanished!.issues[1]!.message).to.include('"new"');
   });
 
+  it('says that the record of somebody who has withdrawn was renamed, which enrolls a second time; once', async () => {
+    const study = await stage.study();
+    load(study, [row('old', { lang: 'de' }), row('stays', { lang: 'it' })]);
+    await synced(study);
+    const old = (await study.participants()).find(({ external_id }) => external_id === 'old')!;
+    expect((await stage.call('POST', `/api/participants/${old.id}/withdraw`, { reason: 'moved' })).status).to.equal(
+      200,
+    );
+    stage.simulator.control.renameRecord(Number(study.projectId), 'old', 'old-withdrawn');
+    const report = await synced(study);
+    expect(report.progress).to.include({ vanished: 1, created: 1, unchanged: 1 });
+    expect(report.issues.items[0]!.issues.map(({ code }) => code)).to.deep.equal(['RECORD_VANISHED', 'RECORD_RENAMED']);
+    expect((await synced(study)).progress).to.include({ vanished: 0, unchanged: 2 });
+  });
+
   it('reports a record that was renamed or deleted, and follows nothing silently', async () => {
     const study = await stage.study();
     load(study, [row('old', { lang: 'de' }), row('gone', { lang: 'fr' }), row('stays', { lang: 'it' })]);

@@ -128,12 +128,19 @@ async function readBytes(response: IncomingMessage, maxBytes: number): Promise<B
 }
 
 /**
- * The text of an answer. JSON is UTF-8 whatever the header says: another character set that the header names is tried
- * only for bytes that are no UTF-8.
+ * The text of an answer. JSON is UTF-8 whatever the header says, or UTF-16, in which its first sign has a zero byte:
+ * another character set that the header names is tried only for bytes that are neither.
  */
 function textOf(bytes: Buffer, contentType: string): { body: string; garbled: boolean } {
   const named = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
-  for (const charset of named === undefined ? ['utf-8'] : ['utf-8', named]) {
+  const [first, second] = bytes;
+  const wide =
+    (first === 0xff && second === 0xfe) || second === 0
+      ? 'utf-16le'
+      : (first === 0xfe && second === 0xff) || first === 0
+        ? 'utf-16be'
+        : undefined;
+  for (const charset of [...(wide === undefined ? [] : [wide]), 'utf-8', ...(named === undefined ? [] : [named])]) {
     try {
       return { body: new TextDecoder(charset, { fatal: true }).decode(bytes), garbled: false };
     } catch (fault) {

@@ -274,8 +274,9 @@ async function existing(
   }
   throw new CaptureFailure(
     'rejected',
-    'RECORD_NOT_FOUND: The capture system has no such record, and a push makes none: it was deleted or renamed. ' +
-      'Restore it, or correct the external_id of the participant, and push again.',
+    'RECORD_NOT_FOUND: The capture system has no such record, and a push makes none: it was deleted or renamed, or ' +
+      'the token may not see it. Restore it, or correct the external_id of the participant, and push again; or save ' +
+      'a token that sees it.',
   );
 }
 

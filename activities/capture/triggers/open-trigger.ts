@@ -62,7 +62,8 @@ export async function openTrigger(
 
 /**
  * Trigger and configuration with the present event names: a trigger may be older than a rename, or the first to reveal
- * it.
+ * it. Where no events are known, as the mapping was saved unchecked, they are listed: the arm of the record depends on
+ * them.
  */
 async function presently(
   deps: CaptureDeps,
@@ -71,12 +72,23 @@ async function presently(
 ): Promise<{ event: WebhookEventRow; config: DatacaptureConfigRow }> {
   const name = event.event_name;
   const known = Object.values(config.known_events);
-  if (!name || known.length === 0 || event.instrument !== config.enrollment_instrument) return { event, config };
+  if (!name || event.instrument !== config.enrollment_instrument) return { event, config };
   const called = presentName(config.known_events, name);
   if (called !== name) return { event: { ...event, event_name: called }, config };
   if (known.some((each) => !each.gone && each.name === name)) return { event, config };
-  return { event, config: await withPresentNames(deps, { config, client: await clientOf(deps, config) }) };
+  const connection = `${config.api_url}\0${config.api_token_encrypted}`;
+  if (known.length === 0 && (unlisted.get(connection) ?? 0) > performance.now()) return { event, config };
+  const present = await withPresentNames(deps, { config, client: await clientOf(deps, config) });
+  if (Object.keys(present.known_events).length === 0) {
+    if (unlisted.size >= 1_000) unlisted.clear();
+    unlisted.set(connection, performance.now() + UNLISTED_MS);
+  }
+  return { event, config: present };
 }
+
+/** Until when a token that may not list events is not asked for them again by each trigger. */
+const unlisted = new Map<string, number>();
+const UNLISTED_MS = 10 * 60_000;
 
 /**
  * Another trigger holds the record: retries when those before it should be done; Temporal waits, without occupying a

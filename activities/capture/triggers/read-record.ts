@@ -67,7 +67,7 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
       'RECORD_NOT_FOUND',
       'The capture system has no such ' +
         `record${asked.length === 0 ? '' : asked.length === 1 ? ' in this event' : ' in these events'}: it was ` +
-        'deleted or renamed.',
+        'deleted or renamed, or the token may not see it.',
     );
   }
   const record = recordOf(rows[0]!, primaryKey);

@@ -207,7 +207,7 @@ function Enrollment({ edit }: { edit: MappingEdit }) {
         <div class="field" key={name}>
           <label for={`field-${name}`}>{texts[name]}</label>
           <RowFaults edit={edit} paths={[name]} />
-          <input id={`field-${name}`} name={name} value={edit.rows[name]} maxlength={200} autocomplete="off" />
+          <input id={`field-${name}`} name={name} value={edit.rows[name]} maxlength={4_000} autocomplete="off" />
         </div>
       ))}
     </section>

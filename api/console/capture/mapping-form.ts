@@ -12,11 +12,13 @@ import { typedJson, typedValue, wholeNumber } from '../studies/edit/edit.js';
 
 const Name = Type.String({ minLength: 1, maxLength: 200 });
 const orNothing = { ...Type.Unsafe<string | null>({ ...Name, type: ['string', 'null'] }) };
+/** One event for each arm. */
+const Events = { ...orNothing, maxLength: 4_000 };
 /** A complete mapping, as in the form's JSON. */
 const Mapping = Type.Object(
   {
     enrollment_instrument: Type.Optional(orNothing),
-    enrollment_event: Type.Optional(orNothing),
+    enrollment_event: Type.Optional(Events),
     participant_field_mapping: Type.Optional(Type.Record(Name, Name)),
     event_battery_mapping: Type.Optional(EventBatteryMapping),
     data_field_mapping: Type.Optional(

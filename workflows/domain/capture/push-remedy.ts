@@ -10,7 +10,10 @@ export function pushRemedy(errorType: string | null, message: string | null): st
       );
     case 'rejected':
       if (message?.startsWith('RECORD_NOT_FOUND'))
-        return `Restore the record in the capture system, or correct external_id of the participant, ${again}`;
+        return (
+          'Save a token that sees the record, and its results go out by themselves. Or restore it in the capture ' +
+          `system, or correct external_id of the participant, ${again}`
+        );
       if (message !== null && /\((401|403)\)/.test(message))
         return 'Save a token that may import records, and test the connection: the results go out by themselves.';
       return (

@@ -79,16 +79,19 @@ export const germanOfCapture: [string, string][] = [
   ],
   // Records.
   [
-    'The capture system has no such record: it was deleted or renamed.',
-    'Das Datenerfassungssystem hat diesen Datensatz nicht: Er wurde gelöscht oder umbenannt.',
+    'The capture system has no such record: it was deleted or renamed, or the token may not see it.',
+    'Das Datenerfassungssystem hat diesen Datensatz nicht: Er wurde gelöscht oder umbenannt, oder das Token darf ihn ' +
+      'nicht sehen.',
   ],
   [
-    'The capture system has no such record in this event: it was deleted or renamed.',
-    'Das Datenerfassungssystem hat diesen Datensatz in diesem Ereignis nicht: Er wurde gelöscht oder umbenannt.',
+    'The capture system has no such record in this event: it was deleted or renamed, or the token may not see it.',
+    'Das Datenerfassungssystem hat diesen Datensatz in diesem Ereignis nicht: Er wurde gelöscht oder umbenannt, oder ' +
+      'das Token darf ihn nicht sehen.',
   ],
   [
-    'The capture system has no such record in these events: it was deleted or renamed.',
-    'Das Datenerfassungssystem hat diesen Datensatz in diesen Ereignissen nicht: Er wurde gelöscht oder umbenannt.',
+    'The capture system has no such record in these events: it was deleted or renamed, or the token may not see it.',
+    'Das Datenerfassungssystem hat diesen Datensatz in diesen Ereignissen nicht: Er wurde gelöscht oder umbenannt, ' +
+      'oder das Token darf ihn nicht sehen.',
   ],
   [
     'The record was deleted or renamed while it was being read.',
@@ -151,11 +154,12 @@ export const germanOfCapture: [string, string][] = [
       'Feldern zu, und übertragen Sie erneut.',
   ],
   [
-    'The capture system has no such record, and a push makes none: it was deleted or renamed. Restore it, or ' +
-      'correct the external_id of the participant, and push again.',
+    'The capture system has no such record, and a push makes none: it was deleted or renamed, or the token may not ' +
+      'see it. Restore it, or correct the external_id of the participant, and push again; or save a token that sees ' +
+      'it.',
     'Das Datenerfassungssystem hat diesen Datensatz nicht, und eine Übertragung legt keinen an: Er wurde ' +
-      'gelöscht oder umbenannt. Stellen Sie ihn wieder her, oder berichtigen Sie die externe Kennung der Person, ' +
-      'und übertragen Sie erneut.',
+      'gelöscht oder umbenannt, oder das Token darf ihn nicht sehen. Stellen Sie ihn wieder her, oder berichtigen ' +
+      'Sie die externe Kennung der Person, und übertragen Sie erneut; oder speichern Sie ein Token, das ihn sieht.',
   ],
   [
     'The record is in arm {}, and the event of the visit in arm {}: nothing is written there. Correct ' +
