@@ -52,8 +52,8 @@ export function cors(origins: readonly string[], routes: readonly Route[]) {
 }
 
 /**
- * Whether a browser asks in advance for a page of one of these origins. It sends no token with that: counted by network,
- * the pages of everybody behind one address would share one allowance.
+ * Whether a browser asks in advance for a page of one of these origins. It sends no token with that: counted by
+ * network, the pages of everybody behind one address would share one allowance.
  */
 export const isPreflight = (ctx: Context, origins: readonly string[]): boolean =>
   ctx.method === 'OPTIONS' &&

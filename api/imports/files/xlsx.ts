@@ -34,7 +34,9 @@ function warningsOf({ name, hidden, hiddenRows: { count, first } }: SheetRead): 
       ? [
           {
             code: 'HIDDEN_ROWS',
-            message: `Hidden rows of the sheet, as a filter leaves them, were read like the others: ${first.join(', ')}${more}`,
+            message:
+              'Hidden rows of the sheet, as a filter leaves them, were read like the others: ' +
+              `${first.join(', ')}${more}`,
           },
         ]
       : []),

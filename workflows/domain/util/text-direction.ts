@@ -10,9 +10,10 @@ const SCRIPTS = new Set(['arab', 'hebr', 'syrc', 'thaa', 'nkoo', 'adlm', 'rohg',
 
 /** Returns the text direction of a language; `de_AT` is `de-AT`. */
 export function directionOf(language: string): TextDirection {
-  const [primary = '', ...rest] = languageTag(language).split('-');
+  const [primary = '', ...rest] = language.toLowerCase().split(/[-_]/);
   const script = rest.find((part) => part.length === 4 && /^[a-z]/.test(part));
-  return (script === undefined ? LANGUAGES.has(primary) : SCRIPTS.has(script)) ? 'rtl' : 'ltr';
+  const known = LANGUAGES.has(primary) || LANGUAGES.has(languageTag(primary).split('-')[0]!);
+  return (script === undefined ? known : SCRIPTS.has(script)) ? 'rtl' : 'ltr';
 }
 
 /** Right-to-left letters: the blocks from Hebrew to extended Arabic, their forms, and those beyond the first plane. */
