@@ -114,7 +114,10 @@ interface ModuleListRow {
   names: string[];
   ids: string[];
 }
-/** A module of another version or battery: how many modules of its task that one has, its number among them, its namesakes. */
+/**
+ * A module of another version or battery: how many modules of its task that one has, its number among these, and how
+ * many have its name.
+ */
 export interface OtherModuleRow {
   id: string;
   task: string;

@@ -18,9 +18,9 @@ export interface OtherModule {
   namesakes: number;
 }
 /**
- * The tasks of a session's battery, module by module in order; null: the session has no battery. `others`: a device that
- * was offline may have used another version of the battery, or another battery, and need not say which; first comes the
- * version that is nearest. `none`: the session has no battery, `others` are those of the study.
+ * The tasks of a session's battery, module by module in order; null: the session has no battery. `others`: a device
+ * that was offline may have used another version of the battery, or another battery, and need not say which; the
+ * nearest version comes first. `none`: the session has no battery, `others` are those of the study.
  */
 export interface KnownModules extends ModuleList {
   others?: readonly OtherModule[];
