@@ -103,7 +103,7 @@ export async function chainHashes(tx: Tx, chain: string, rows: number): Promise<
     const [batch] = await query<{ hashes: string | null }>(
       tx,
       `select string_agg(hash, '' order by seq) as hashes from audit_log where chain = $1 and seq > $2 and seq <= $3`,
-      [chain, at, Math.min(at + 20_000, rows)],
+      [chain, at, Math.min(at + 5_000, rows)],
     );
     const hashes = Buffer.from(batch?.hashes ?? '', 'hex');
     if (hashes.length === 0) throw new Error(`chain ${chain} ends at ${at}, not at ${rows}`);

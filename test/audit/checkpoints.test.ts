@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import pg from 'pg';
 import { auditSigner, signedText } from '../../db/audit/audit-signing.js';
 import type { Checkpoint } from '../../db/audit/audit-signing.js';
 import { Http, admin, newParticipant, newStudy, user } from '../support/http.js';
@@ -81,9 +82,26 @@ describe('Audit checkpoints', function suite() {
   });
 
   it('are made for everybody who asks, however many ask at once', async () => {
-    const asked = Array.from({ length: 30 }, () => root.post('/api/audit/checkpoints', { study_id: study.id }));
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
-    expect(statuses.filter((status) => status !== 201)).to.deep.equal([]);
+    const sql = new pg.Client({ connectionString: (await service()).database_url });
+    await sql.connect();
+    try {
+      await sql.query(`begin; select pg_advisory_xact_lock(hashtext('audit-checkpoints'))`);
+      const asked = Array.from({ length: 30 }, () => root.post('/api/audit/checkpoints', { study_id: study.id }));
+      const recorded = async () => {
+        const { rows } = await sql.query<{ n: number }>(
+          `select count(*)::int as n from audit_log where action = 'audit_checkpoint_requested' and resource_id = $1
+           and created_at > now()`,
+          [study.id],
+        );
+        return rows[0]!.n;
+      };
+      await until(async () => (await recorded()) === asked.length, { what: 'all requests to wait for the lock' });
+      await root.expect(200, 'GET', `/api/studies/${study.id}`);
+      await sql.query('rollback');
+      for (const { status, text } of await Promise.all(asked)) expect(status, text).to.equal(201);
+    } finally {
+      await sql.end();
+    }
   });
 
   it('are outside again after the next run where their line was lost there, without new records', async () => {

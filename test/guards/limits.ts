@@ -281,12 +281,4 @@ export const limitGuards: readonly Guard[] = [
     test: LONG_TABLES,
     title: 'as a workbook',
   },
-  {
-    refuses: 'a long ODM document in a few turns',
-    file: 'api/exports/standards/odm/document.ts',
-    text: 'void serveOthers().then(() => done(null, text));',
-    without: 'done(null, text);',
-    test: LONG_TABLES,
-    title: 'as ODM',
-  },
 ];

@@ -56,8 +56,9 @@ describe('Long tables keep nobody from being answered while a file or a proof is
   it('the proof of a record of a long chain', async () => {
     await asOwner(
       `insert into audit_log (seq, chain, study_id, action, resource_type, audit_metadata, created_at, prev_hash, hash)
-       select n, $1, $1::text::uuid, 'did', 'thing', '{}', now(), encode(sha256(('p' || n)::bytea), 'hex'),
-         encode(sha256(('h' || n)::bytea), 'hex') from generate_series(1, ${RECORDS}) n`,
+       select n, $1::varchar, ($1::varchar)::uuid, 'did', 'thing', '{}', now(),
+         encode(sha256(('p' || n)::bytea), 'hex'), encode(sha256(('h' || n)::bytea), 'hex')
+       from generate_series(1, ${RECORDS}) n`,
       `insert into audit_checkpoints (chain, seq, head, created_at, public_key, signature, root, previous_rows, witness,
          peaks, key_id)
        select chain, ${RECORDS}, hash, now(), '', '', hash, 0, decode(repeat('00', 8 * ${RECORDS}), 'hex'), '', ''
