@@ -346,12 +346,14 @@ async function main() {
       help: { type: 'boolean' },
     },
   });
-  if (values.help || !values.key || (positionals.length === 0 && !values.proof)) {
-    throw new Error(
-      'Usage: node audit-verify-export.mjs export.ndjson --key public.pem [--key older.pem] [--checkpoints ' +
-        'folder] [--proof proof.json]',
-    );
+  const usage =
+    'Usage: node audit-verify-export.mjs export.ndjson --key public.pem [--key older.pem] [--checkpoints ' +
+    'folder] [--proof proof.json]';
+  if (values.help) {
+    console.log(usage);
+    process.exit(0);
   }
+  if (!values.key || (positionals.length === 0 && !values.proof)) throw new Error(usage);
   const missing = [
     ...positionals,
     ...values.key,

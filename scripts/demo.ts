@@ -3,7 +3,6 @@
  * Each run creates its own study. Exit code 1, with the failed step, if anything is wrong. `-- --keep-open` leaves the
  * override to a person, who decides it in the console.
  */
-import { parseArgs } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { readSettings, temporalTls } from '../settings.js';
 import type { Settings } from '../settings.js';
@@ -15,6 +14,7 @@ import { prepare } from './demo/prepare.js';
 import { prove } from './demo/proof.js';
 import { results } from './demo/results.js';
 import { DemoFault, Telling } from './demo/telling.js';
+import { optionsOf } from './runtime/program.js';
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -71,17 +71,12 @@ async function connect(address: string, settings: Settings): Promise<Connection>
   }
 }
 
-/** @throws DemoFault for an option that there is not */
-function keepsOpen(): boolean {
-  try {
-    return parseArgs({ options: { 'keep-open': { type: 'boolean', default: false } } }).values['keep-open'];
-  } catch (fault) {
-    throw new DemoFault((fault as Error).message, { cause: fault });
-  }
-}
+const { 'keep-open': keepsOpen } = optionsOf('npm run demo [-- --keep-open]   (DATA_DIR names the running service)', {
+  'keep-open': { type: 'boolean', default: false },
+});
 
 try {
-  await demo(keepsOpen());
+  await demo(keepsOpen);
   process.exitCode = 0;
 } catch (fault) {
   // A problem that a person can fix is one sentence; anything else shows its place.

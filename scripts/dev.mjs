@@ -5,10 +5,11 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { builtSources } from './compile.mjs';
-import { endWithNpm, keepCompiledCode, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
+import { answerHelp, endWithNpm, keepCompiledCode, loadEnvFile, prepare, requireNode, root, run } from './prepare.mjs';
 import { reloadOnSave } from './reload.mjs';
 
 const INSPECTOR_PORT = 9229;
+const USAGE = 'Usage: npm run dev [-- --inspect[=PORT]]';
 
 requireNode();
 endWithNpm();
@@ -26,8 +27,9 @@ await run(async () => {
 
 function inspectorOf(args) {
   if (args.length === 0) return undefined;
+  answerHelp(USAGE);
   const asked = args.length === 1 ? /^--inspect(?:=(\d+))?$/.exec(args[0]) : null;
   const port = Number(asked?.[1] ?? INSPECTOR_PORT);
-  if (asked === null || port > 65_534) throw new Error('Usage: npm run dev [-- --inspect[=PORT]]');
+  if (asked === null || port > 65_534) throw new Error(USAGE);
   return { api: port, worker: port === 0 ? 0 : port + 1 };
 }

@@ -56,12 +56,20 @@ export async function run(work) {
   }
 }
 
+/** Prints how a command is called, and ends it, where `--help` asks for that. @param {string} usage */
+export function answerHelp(usage) {
+  if (!process.argv.slice(2).includes('--help')) return;
+  console.log(usage);
+  process.exit(0);
+}
+
 /**
  * @param {string} usage of a command that takes no arguments
  * @throws Error for an argument: it must not be passed over as if it counted
  */
 export function refuseArguments(usage) {
   const [given] = process.argv.slice(2);
+  answerHelp(`Usage: ${usage}`);
   if (given !== undefined) throw new Error(`Unknown argument ${JSON.stringify(given)}. Usage: ${usage}`);
 }
 

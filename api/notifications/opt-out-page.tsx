@@ -1,6 +1,6 @@
 import type { ShownStudy } from '../../db/studies/study-face.queries.js';
 import { smallPage, smallPagePolicy } from '../../activities/html/small-page.js';
-import { builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
+import { acceptedLanguage, builtInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import type { BuiltInLanguage } from '../../workflows/domain/notifications/built-in.js';
 import { publicName } from '../../workflows/domain/notifications/study-face.js';
 
@@ -99,7 +99,7 @@ export function endedPage(study: ShownStudy): string {
 
 /** The page of a link that can't be followed, in the browser's language: the link names nobody. */
 export function brokenLinkPage(acceptLanguage: string | undefined, isBroken: boolean): string {
-  const language = builtInLanguage(acceptLanguage?.split(/[,;]/)[0]?.trim());
+  const language = acceptedLanguage(acceptLanguage);
   const { broken, later } = words[language];
   return smallPage(language, broken.title, <p>{isBroken ? broken.says : later}</p>);
 }

@@ -7,7 +7,9 @@ import { autoPictureCss } from '../../activities/html/picture-theme.js';
 import { renderPage, renderSvg } from '../../activities/html/render.js';
 import { Style, pageStyle } from '../../activities/html/style.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
+import type { TimelineWords } from './page-words.js';
 import { TimelinePicture } from './picture.js';
+import { titleIn } from './titles-in.js';
 import type { TimelineItem } from './timeline.service.js';
 
 /** As the reader's screen; light on paper. */
@@ -19,16 +21,23 @@ export const PAGE_POLICY =
   `default-src 'none'; style-src ${STYLE.source}; base-uri ` + `'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** Dates and times in a subject's time zone. */
-const formatsOf = ({ zone: timeZone }: TimelineSubject) => {
-  const date = { timeZone, year: 'numeric', month: 'short', day: '2-digit' } as const;
+const formatsOf = ({ zone: timeZone }: TimelineSubject, { locale, month }: TimelineWords) => {
+  const date = { timeZone, year: 'numeric', month, day: '2-digit' } as const;
   return {
-    day: new Intl.DateTimeFormat('en-GB', date),
-    instant: new Intl.DateTimeFormat('en-GB', { ...date, hour: '2-digit', minute: '2-digit' }),
+    day: new Intl.DateTimeFormat(locale, date),
+    instant: new Intl.DateTimeFormat(locale, { ...date, hour: '2-digit', minute: '2-digit' }),
   };
 };
 type Formats = ReturnType<typeof formatsOf>;
 
-function Entry({ item, number, formats }: { item: TimelineItem; number: number; formats: Formats }) {
+interface EntryProps {
+  item: TimelineItem;
+  number: number;
+  formats: Formats;
+  words: TimelineWords;
+}
+
+function Entry({ item, number, formats, words }: EntryProps) {
   const planned = item.data.planned === true;
   const isDay = item.kind === 'visit' && item.data.what !== 'completed';
   return (
@@ -37,19 +46,19 @@ function Entry({ item, number, formats }: { item: TimelineItem; number: number; 
       <td class="t">
         <time dateTime={item.at}>{(isDay ? formats.day : formats.instant).format(new Date(item.at))}</time>
       </td>
-      <td class="k">{item.kind}</td>
+      <td class="k">{words.kinds[item.kind]}</td>
       <td class="w">
-        {item.title}
-        {planned && <span> (to come)</span>}
+        {titleIn(words.language, item)}
+        {planned && <span> ({words.toCome})</span>}
       </td>
       <td class="links">
-        <a href={item.links.api} aria-label={`API: entry ${number}`}>
+        <a href={item.links.api} aria-label={words.apiOf(number)}>
           API
         </a>
         {item.links.temporal && (
           <>
             {' · '}
-            <a href={item.links.temporal}>workflow</a>
+            <a href={item.links.temporal}>{words.workflow}</a>
           </>
         )}
       </td>
@@ -57,28 +66,26 @@ function Entry({ item, number, formats }: { item: TimelineItem; number: number; 
   );
 }
 
-const counted = (n: number, which = ''): string => `${n} ${which}${n === 1 ? 'entry' : 'entries'}`;
-
 interface Timeline {
   subject: TimelineSubject;
   items: readonly TimelineItem[];
   total: number;
   now: Date;
+  words: TimelineWords;
 }
 
-function TimelinePage({ subject, items, total, now }: Timeline) {
-  const formats = formatsOf(subject);
-  const { participant_code, study_code, study_name } = subject;
+function TimelinePage({ subject, items, total, now, words }: Timeline) {
+  const formats = formatsOf(subject, words);
+  const { participant_code, study_code, study_name, status, anchor_status, enrollment_date } = subject;
+  const { columns } = words;
   return (
     <HtmlDocument
-      language="en"
-      title={`Timeline of ${isolated(participant_code)} · ${isolated(study_code)}`}
+      language={words.language}
+      title={`${words.title(isolated(participant_code))} · ${isolated(study_code)}`}
       head={<Style of={STYLE} />}
     >
       <main>
-        <h1>
-          Timeline of <bdi>{participant_code}</bdi>
-        </h1>
+        <h1>{words.title(isolated(participant_code))}</h1>
         <p>
           <bdi>{study_name}</bdi>
           {!study_name.includes(study_code) && (
@@ -90,41 +97,45 @@ function TimelinePage({ subject, items, total, now }: Timeline) {
         </p>
         <DefinitionList
           of={[
-            ['Status', subject.status],
-            ['Site', <bdi>{subject.site_code ?? 'none'}</bdi>],
-            ['Enrollment date', `${subject.enrollment_date ?? 'not known yet'} (${subject.anchor_status})`],
-            ['Time zone', subject.zone],
+            [words.status, words.statuses[status] ?? status],
+            [words.site, <bdi>{subject.site_code ?? words.noSite}</bdi>],
+            [
+              words.date,
+              words.dated(
+                enrollment_date && words.day(enrollment_date),
+                words.dateStatuses[anchor_status] ?? anchor_status,
+              ),
+            ],
+            [words.zone, subject.zone],
           ]}
         />
         <figure>
-          <TimelinePicture subject={subject} items={items} />
+          <TimelinePicture subject={subject} items={items} words={words} />
         </figure>
-        <h2>Chronology</h2>
+        <h2>{words.chronology}</h2>
         <table>
-          <caption>Oldest first; the numbers are those of the picture.</caption>
+          <caption>{words.caption}</caption>
           <thead>
             <tr>
-              <th scope="col">No.</th>
-              <th scope="col">When</th>
+              <th scope="col">{columns.number}</th>
+              <th scope="col">{columns.when}</th>
               <th scope="col" class="k">
-                Kind
+                {columns.kind}
               </th>
-              <th scope="col">Event</th>
+              <th scope="col">{columns.event}</th>
               <th scope="col" class="links">
-                Links
+                {columns.links}
               </th>
             </tr>
           </thead>
           <tbody>
             {items.map((item, index) => (
-              <Entry key={index} item={item} number={index + 1} formats={formats} />
+              <Entry key={index} item={item} number={index + 1} formats={formats} words={words} />
             ))}
           </tbody>
         </table>
-        {items.length < total && <p>Not shown: {counted(total - items.length, 'later ')}. Narrow the time.</p>}
-        <footer>
-          {counted(total)}, as of {formats.instant.format(now)}.
-        </footer>
+        {items.length < total && <p>{words.notShown(total - items.length)}</p>}
+        <footer>{words.asOf(words.entries(total), formats.instant.format(now))}</footer>
       </main>
     </HtmlDocument>
   );
@@ -136,8 +147,9 @@ export const timelinePage = (
   items: readonly TimelineItem[],
   total: number,
   now: Date,
-): string => renderPage(<TimelinePage subject={subject} items={items} total={total} now={now} />);
+  words: TimelineWords,
+): string => renderPage(<TimelinePage subject={subject} items={items} total={total} now={now} words={words} />);
 
 /** The image alone, as a file, which follows the reader's screen. */
-export const timelineSvg = (subject: TimelineSubject, items: readonly TimelineItem[]): string =>
-  renderSvg(<TimelinePicture subject={subject} items={items} theme="auto" />);
+export const timelineSvg = (subject: TimelineSubject, items: readonly TimelineItem[], words: TimelineWords): string =>
+  renderSvg(<TimelinePicture subject={subject} items={items} words={words} theme="auto" />);

@@ -4,7 +4,9 @@ import { FONTS, figureColors } from '../../activities/html/palette.js';
 import type { PictureTheme } from '../../activities/html/picture-theme.js';
 import { Picture, px } from '../../activities/html/picture.js';
 import { isolated } from '../../workflows/domain/util/text-direction.js';
+import type { LaneName, TimelineWords } from './page-words.js';
 import type { TimelineItem } from './timeline.service.js';
+import { titleIn } from './titles-in.js';
 import { DAY, LEFT, WIDTH, dayOf, scaleOf, ticksOf } from './scale.js';
 import type { Scale } from './scale.js';
 
@@ -16,20 +18,20 @@ const MISSED = '#a11d1d';
 
 /** The colours are distinguishable for everyone; shapes differ as well. */
 const lanes = [
-  { label: 'Visits', kinds: ['visit'], color: figureColors.blue, shape: 'diamond' },
-  { label: 'Enrollment date', kinds: ['anchor'], color: figureColors.vermilion, shape: 'circle' },
-  { label: 'Schedules', kinds: ['schedule'], color: figureColors.green, shape: 'square' },
-  { label: 'Approvals', kinds: ['approval'], color: figureColors.purple, shape: 'triangle' },
+  { name: 'visits', kinds: ['visit'], color: figureColors.blue, shape: 'diamond' },
+  { name: 'date', kinds: ['anchor'], color: figureColors.vermilion, shape: 'circle' },
+  { name: 'schedules', kinds: ['schedule'], color: figureColors.green, shape: 'square' },
+  { name: 'approvals', kinds: ['approval'], color: figureColors.purple, shape: 'triangle' },
   {
-    label: 'Facts',
+    name: 'facts',
     kinds: ['participant', 'consent', 'eligibility', 'randomization', 'form'],
     color: '#444444',
     shape: 'circle',
   },
-  { label: 'Sessions, pushes', kinds: ['session', 'push'], color: figureColors.sky, shape: 'square' },
-  { label: 'Triggers', kinds: ['trigger'], color: '#b07d00', shape: 'triangle' },
-  { label: 'Messages', kinds: ['reminder'], color: '#7a5195', shape: 'circle' },
-] as const;
+  { name: 'sessions', kinds: ['session', 'push'], color: figureColors.sky, shape: 'square' },
+  { name: 'triggers', kinds: ['trigger'], color: '#b07d00', shape: 'triangle' },
+  { name: 'messages', kinds: ['reminder'], color: '#7a5195', shape: 'circle' },
+] as const satisfies readonly { name: LaneName; [key: string]: unknown }[];
 type Lane = (typeof lanes)[number];
 
 /** Text stands out from the lines behind it. */
@@ -80,7 +82,14 @@ const textWidth = (text: string): number => text.length * 6.1;
 const shortened = (text: string): string => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
 
 /** A visit: its window as a bar, its target as a diamond, filled when completed, with its name beside it. */
-function visitOf(item: TimelineItem, number: number, scale: Scale, color: string, ends: number[]): ComponentChildren {
+function visitOf(
+  item: TimelineItem,
+  number: number,
+  scale: Scale,
+  color: string,
+  ends: number[],
+  words: TimelineWords,
+): ComponentChildren {
   const { window_open, window_close, target_date, status, name } = item.data as Record<string, string>;
   if (status === 'cancelled') return null;
   const [open, close, target] = [
@@ -90,14 +99,15 @@ function visitOf(item: TimelineItem, number: number, scale: Scale, color: string
   ];
   const missed = status === 'missed';
   const shown = shortened(String(name));
-  const width = textWidth(`${number} ${shown}${missed ? ', missed' : ''}`);
+  const note = missed ? `, ${words.missed}` : '';
+  const width = textWidth(`${number} ${shown}${note}`);
   const outside = close + 8 + width > WIDTH - 4;
   const [start, end] = outside ? [open - 10 - width, close] : [open, close + 8 + width];
   const y = rowFor(ends, start, end) * ROW;
   const paint = missed ? MISSED : color;
   return (
     <g key={number}>
-      <title>{item.title}</title>
+      <title>{titleIn(words.language, item)}</title>
       <rect
         x={px(open)}
         y={px(y - 6)}
@@ -121,18 +131,25 @@ function visitOf(item: TimelineItem, number: number, scale: Scale, color: string
         {...WORDS}
         text-anchor={outside ? 'end' : undefined}
       >
-        {`${number} ${isolated(shown)}${missed ? ', missed' : ''}`}
+        {`${number} ${isolated(shown)}${note}`}
       </text>
     </g>
   );
 }
 
-function momentOf(item: TimelineItem, number: number, scale: Scale, lane: Lane, ends: number[]): ComponentChildren {
+function momentOf(
+  item: TimelineItem,
+  number: number,
+  scale: Scale,
+  lane: Lane,
+  ends: number[],
+  words: TimelineWords,
+): ComponentChildren {
   const x = scale.x(Date.parse(item.at));
   const y = rowFor(ends, x - 7, x + 9 + textWidth(String(number))) * ROW;
   return (
     <g key={number}>
-      <title>{item.title}</title>
+      <title>{titleIn(words.language, item)}</title>
       <Mark shape={lane.shape} x={x} y={y} color={lane.color} filled={item.data.planned !== true} />
       <text x={px(x + 9)} y={px(y + 4)} font-size="11" {...WORDS}>
         {number}
@@ -149,7 +166,7 @@ interface Row {
 }
 
 /** The non-empty lanes, one below the other. */
-function rowsOf(items: readonly TimelineItem[], scale: Scale): Row[] {
+function rowsOf(items: readonly TimelineItem[], scale: Scale, words: TimelineWords): Row[] {
   let top = TOP;
   return lanes.flatMap((lane) => {
     const own = items
@@ -159,8 +176,8 @@ function rowsOf(items: readonly TimelineItem[], scale: Scale): Row[] {
     const ends: number[] = [];
     const marks = own.map(({ item, number }) =>
       lane.shape === 'diamond'
-        ? visitOf(item, number, scale, lane.color, ends)
-        : momentOf(item, number, scale, lane, ends),
+        ? visitOf(item, number, scale, lane.color, ends, words)
+        : momentOf(item, number, scale, lane, ends, words),
     );
     const row = { lane, top, height: Math.max(1, ends.length) * ROW + GAP, marks };
     top += row.height;
@@ -208,14 +225,17 @@ function DayLine({
 }
 
 /** The image's description in two sentences. */
-const described = ({ participant_code, study_name }: TimelineSubject, items: readonly TimelineItem[]): string => {
-  const count = `${items.length} ${items.length === 1 ? 'entry' : 'entries'}`;
-  const span = items.length > 0 ? `, from ${items[0]!.at.slice(0, 10)} to ${items.at(-1)!.at.slice(0, 10)}` : '';
-  return (
-    `Timeline of ${isolated(participant_code)} in ${isolated(study_name)}: ${count}${span}. Bars ` +
-    'are visit windows, filled diamonds completed visits, hollow marks what is still to come.'
+const described = (
+  { participant_code, study_name }: TimelineSubject,
+  items: readonly TimelineItem[],
+  words: TimelineWords,
+): string =>
+  words.described(
+    isolated(participant_code),
+    isolated(study_name),
+    words.entries(items.length),
+    items.length > 0 ? [words.day(items[0]!.at.slice(0, 10)), words.day(items.at(-1)!.at.slice(0, 10))] : undefined,
   );
-};
 
 /**
  * A participant's timeline as an image: a lane for each kind of entry, visits with their windows, and the numbers of
@@ -224,25 +244,32 @@ const described = ({ participant_code, study_name }: TimelineSubject, items: rea
 export function TimelinePicture({
   subject,
   items,
+  words,
   theme,
 }: {
   subject: TimelineSubject;
   items: readonly TimelineItem[];
+  words: TimelineWords;
   theme?: PictureTheme | undefined;
 }) {
   const scale = scaleOf(items, subject);
-  const rows = rowsOf(items, scale);
+  const rows = rowsOf(items, scale, words);
   const bottom = rows.reduce((end, { height }) => end + height, TOP);
   const today = scale.x(dayOf(subject.today) + DAY / 2);
   const anchor = subject.enrollment_date === null ? undefined : scale.x(dayOf(subject.enrollment_date) + DAY / 2);
   // If two lines are close, the second one's name is a line lower.
-  const lower = anchor !== undefined && Math.abs(today - anchor) < 170 ? 14 : 0;
+  const lower = anchor !== undefined && Math.abs(today - anchor) < 220 ? 14 : 0;
   const code = isolated(subject.participant_code);
+  const { enrollment_date, anchor_status } = subject;
+  const dated = words.dated(
+    enrollment_date && words.day(enrollment_date),
+    words.dateStatuses[anchor_status] ?? anchor_status,
+  );
   return (
     <Picture
       id="timeline"
-      title={`Timeline of ${code}`}
-      description={described(subject, items)}
+      title={words.title(code)}
+      description={described(subject, items, words)}
       width={WIDTH}
       height={bottom + FOOT + lower}
       theme={theme}
@@ -252,12 +279,11 @@ export function TimelinePicture({
         {`${code} · ${isolated(subject.study_code)}`}
       </text>
       <text x="12" y="44" font-size="11.5" fill="#555555">
-        {`Enrollment date ${subject.enrollment_date ?? 'not known yet'} (${subject.anchor_status}) · days of ` +
-          `${subject.zone}`}
+        {`${words.date} ${dated} · ${words.daysOf(subject.zone)}`}
       </text>
       {rows.map(({ lane, top, height }, index) => (
         <rect
-          key={lane.label}
+          key={lane.name}
           x="0"
           y={px(top)}
           width={WIDTH}
@@ -265,7 +291,7 @@ export function TimelinePicture({
           fill={index % 2 === 0 ? '#f5f7f9' : '#ffffff'}
         />
       ))}
-      {ticksOf(scale).map(({ ms, label }) => (
+      {ticksOf(scale, words).map(({ ms, label }) => (
         <g key={ms}>
           <path d={`M${px(scale.x(ms))} ${TOP - 6}V${px(bottom)}`} stroke="#d5dade" />
           <text x={px(scale.x(ms))} y={TOP - 12} font-size="11" fill="#555555" text-anchor="middle">
@@ -278,15 +304,22 @@ export function TimelinePicture({
           x={anchor}
           to={bottom}
           lower={0}
-          label={`enrollment date ${subject.enrollment_date}`}
+          label={words.theDate(words.day(subject.enrollment_date!))}
           color={figureColors.vermilion}
         />
       )}
-      <DayLine x={today} to={bottom} lower={lower} label={`today ${subject.today}`} color="#333333" dash="4 3" />
+      <DayLine
+        x={today}
+        to={bottom}
+        lower={lower}
+        label={words.today(words.day(subject.today))}
+        color="#333333"
+        dash="4 3"
+      />
       {rows.map(({ lane, top, marks }) => (
-        <g key={lane.label}>
+        <g key={lane.name}>
           <text x="12" y={px(top + GAP / 2 + ROW / 2 + 4)} font-size="12.5" font-weight="600" fill="#333333">
-            {lane.label}
+            {words.lanes[lane.name]}
           </text>
           <g transform={`translate(0 ${px(top + GAP / 2 + ROW / 2)})`}>{marks}</g>
         </g>

@@ -1,4 +1,5 @@
 import type { TimelineSubject } from '../../db/timeline/timeline.queries.js';
+import type { TimelineWords } from './page-words.js';
 import type { TimelineItem } from './timeline.service.js';
 
 export const WIDTH = 1000,
@@ -35,17 +36,15 @@ export function scaleOf(items: readonly TimelineItem[], subject: TimelineSubject
   return { from, to, x: (ms) => LEFT + ((ms - from) / (to - from)) * PLOT };
 }
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
 /** Days or first days of months, as many as fit. */
-export function ticksOf({ from, to }: Scale): { ms: number; label: string }[] {
+export function ticksOf({ from, to }: Scale, { months: names, tick }: TimelineWords): { ms: number; label: string }[] {
   const span = (to - from) / DAY;
   const ticks: { ms: number; label: string }[] = [];
   if (span <= 70) {
     const step = Math.max(1, Math.ceil(span / 10));
     for (let ms = Math.ceil(from / DAY) * DAY; ms <= to; ms += step * DAY) {
       const day = new Date(ms);
-      ticks.push({ ms, label: `${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]}` });
+      ticks.push({ ms, label: tick(day.getUTCDate(), names[day.getUTCMonth()]!) });
     }
     return ticks;
   }
@@ -54,6 +53,6 @@ export function ticksOf({ from, to }: Scale): { ms: number; label: string }[] {
   for (let month = Math.ceil((start.getUTCFullYear() * 12 + start.getUTCMonth()) / every) * every; ; month += every) {
     const ms = Date.UTC(Math.floor(month / 12), month % 12, 1);
     if (ms > to) return ticks;
-    if (ms >= from) ticks.push({ ms, label: `${MONTHS[month % 12]} ${Math.floor(month / 12)}` });
+    if (ms >= from) ticks.push({ ms, label: `${names[month % 12]} ${Math.floor(month / 12)}` });
   }
 }

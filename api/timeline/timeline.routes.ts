@@ -19,6 +19,7 @@ import {
 } from '../http/common.schemas.js';
 import { timeline, wholeTimeline } from './timeline.service.js';
 import { PAGE_POLICY, timelinePage, timelineSvg } from './page.js';
+import { timelineWordsOf } from './page-words.js';
 import { portalKinds, portalTimeline } from './portal.js';
 
 const Item = record('TimelineItem', {
@@ -83,7 +84,7 @@ export const timelineRoutes = [
       format: Type.Optional(oneOf('json', 'svg', 'html')),
     }),
     responses: { 200: response(listOf(Item), { mediaTypes: [SVG, HTML] }) },
-    handle: async ({ tx, services, params, query, prefers }) => {
+    handle: async ({ tx, services, params, query, headers, prefers }) => {
       const filter = { kinds: query.kind, ...period(query) };
       const format = formatOf(query.format, prefers);
       const vary = { Vary: 'Accept' };
@@ -95,15 +96,17 @@ export const timelineRoutes = [
         });
         return reply(200, { items, total }, vary);
       }
+      const words = timelineWordsOf(headers['accept-language']);
+      const varies = { Vary: 'Accept, Accept-Language' };
       const { subject, items, total } = await wholeTimeline(tx, services, params.participant_id, filter);
       if (format === 'svg')
-        return reply(200, timelineSvg(subject, items), {
-          ...vary,
+        return reply(200, timelineSvg(subject, items, words), {
+          ...varies,
           'Content-Type': `${SVG}; charset=utf-8`,
           'Content-Security-Policy': PICTURE_POLICY,
         });
-      return reply(200, timelinePage(subject, items, total, new Date(nowMs())), {
-        ...vary,
+      return reply(200, timelinePage(subject, items, total, new Date(nowMs()), words), {
+        ...varies,
         'Content-Type': `${HTML}; charset=utf-8`,
         'Content-Security-Policy': PAGE_POLICY,
       });

@@ -15,7 +15,8 @@ export type InboxKind = (typeof INBOX_KINDS)[number];
 
 /** The details of each kind. */
 export interface InboxDetails {
-  approval: { from: string; to: string };
+  /** `policy`: the part of the study's policy that says who approves. */
+  approval: { from: string; to: string; asker_id: string | null; policy: object | null };
   override_required: { date: string; other: string | null };
   push: { error_type: string | null; message: string | null; visit: string | null };
   trigger: { record: string; instrument: string; error: string | null };
@@ -81,8 +82,10 @@ select 'override_required', n.id, n.at, null::timestamptz, n.study_id, n.partici
 const SOURCES: Record<InboxKind, string> = {
   approval: `
 select 'approval' as kind, o.id::text as id, o.requested_at as since, o.expires_at as due, o.study_id, o.participant_id,
-  jsonb_build_object('from', o.previous_enrollment_date, 'to', o.new_enrollment_date) as detail
-  from override_requests o where o.status = 'pending'`,
+  jsonb_build_object('from', o.previous_enrollment_date, 'to', o.new_enrollment_date, 'asker_id', o.requested_by_id,
+    'policy', (select jsonb_build_object('permissions', e.policy -> 'permissions') from enrollment_policies e
+      where e.study_id = s.id and e.policy_version = s.policy_version)) as detail
+  from override_requests o join studies s on s.id = o.study_id where o.status = 'pending'`,
   override_required: OVERRIDE_REQUIRED,
   push: `
 select 'push', r.session_id::text, r.updated_at, null::timestamptz, r.study_id, r.participant_id,

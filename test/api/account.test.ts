@@ -185,6 +185,27 @@ describe('One’s own account', () => {
       expect((await nobody.get(path!)).status, path).to.equal(200);
   });
 
+  it('its page is in the first language of the browser that it has, what its script says as well', async () => {
+    for (const [accepted, language, title] of [
+      ['de-CH', 'de', 'Passwort wählen'],
+      ['it-IT, fr;q=0.8, en;q=0.5', 'fr', 'Choisissez un mot de passe'],
+      ['es', 'es', 'Elija una contraseña'],
+      ['it', 'en', 'Choose a password'],
+    ] as const) {
+      const page = await nobody.get('/account/password', { headers: { 'Accept-Language': accepted } });
+      expect(page.text, accepted).to.include(`<html lang="${language}"`).and.include(`<h1>${title}</h1>`);
+      expect(page.headers.get('vary'), accepted).to.include('Accept-Language');
+      for (const key of ['open', 'differ', 'invalid', 'common', 'later', 'saved', 'tokens', 'unreachable'])
+        expect(page.text, accepted).to.match(new RegExp(` data-${key}="[^"]{10,}"`));
+    }
+    expect((await nobody.get('/account/password.js')).text).not.to.match(/'[A-Z][a-z]+ [a-z]+/);
+    // Other pages of nobody read all of the header as well.
+    const nothing = await nobody.get('/nothing-here', {
+      headers: { Accept: 'text/html', 'Accept-Language': 'it, de;q=0.5' },
+    });
+    expect(nothing.text).to.include('<html lang="de"');
+  });
+
   describe('logins', () => {
     const open = async (http: Http) =>
       (await http.expect(200, 'GET', '/api/auth/sessions')).items as (Loose & {

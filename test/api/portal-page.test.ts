@@ -67,6 +67,13 @@ describe('the participant’s page, in a browser', function () {
     expect(await words(page, '#visits'))
       .to.include('Woche 8')
       .and.to.include('geplant');
+    // On paper are the visits, and nothing to press.
+    await page.emulateMediaType('print');
+    expect(await words(page))
+      .to.include('Woche 8')
+      .and.include('Fragen?')
+      .and.not.match(/Abmelden|Per E-Mail|Kalender/);
+    await page.emulateMediaType('screen');
     // A study without a capture system passes nothing on.
     expect(await words(page)).not.to.include('Ihre Daten');
     expect(await page.$eval('html', (html) => (html as unknown as { lang: string }).lang)).to.equal('de');
@@ -177,6 +184,26 @@ describe('the participant’s page, in a browser', function () {
     await page.click('#retry');
     await reads(page, 'Week 4');
     expect(await words(page)).not.to.match(/not reached|Try again/);
+  });
+
+  it('says on a slow network that the press of a button was felt, and nothing of it when it is done', async () => {
+    const { id } = await participant('en');
+    await site.visit({ participant_id: id, name: 'Week 4' });
+    const { page, faults } = await open(`/portal?token=${await sendLink(site.http, id)}`);
+    const held: HTTPRequest[] = [];
+    await page.setRequestInterception(true);
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/portal/session')) held.push(request);
+      else void request.continue();
+    });
+    await page.click('#enter');
+    await reads(page, 'One moment, please');
+    await page.click('#enter');
+    expect(held).to.have.length(1);
+    await held[0]!.continue();
+    await reads(page, 'Week 4');
+    expect(await words(page, 'body')).not.to.include('One moment, please');
+    expect(faults).to.deep.equal([]);
   });
 
   it('goes on with the others when a caregiver’s child is not among them any more', async () => {

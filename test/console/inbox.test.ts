@@ -7,7 +7,7 @@ import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Role } from '../support/http.js';
 import { until } from '../support/until.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
-import { Visitor, tokenIn } from './stage.js';
+import { Visitor, tokenIn, waiting } from './stage.js';
 
 type Named = Http & { email: string };
 
@@ -265,5 +265,34 @@ describe('the console’s inbox', function () {
     } finally {
       await stage.sql('delete from failing_workflows where run_id = ?', [run]);
     }
+  });
+
+  it('asks only those for a decision who may decide: others read who does', async () => {
+    const { study, asker, approver, person } = await waiting(stage);
+    const line = async (who: Named) => {
+      const { text } = await (await entered(who)).get(`/console/inbox?study=${study.id}`);
+      const row = text.split('<tr').find((one) => one.includes(`/console/participants/${person.id}`))!;
+      return row.includes('then approve or deny') ? 'decides' : row.includes('Somebody else decides') ? 'reads' : row;
+    };
+    expect(await line(approver)).to.equal('decides');
+    expect(await line(asker), 'who asked').to.equal('reads');
+    expect(await line(await user(stage.admin, 'coordinator', { study_ids: [study.id] })), 'the role').to.equal('reads');
+  });
+
+  it('names the study and site that it is narrowed to when nothing of them is left, as the visits of a day do', async () => {
+    const { id, study_code } = await newStudy(stage.admin, { study_code: unique('LEFT') });
+    const site_code = unique('SITE');
+    const site = await stage.admin.expect(201, 'POST', `/api/studies/${id}/sites`, { site_code, name: 'Left' });
+    const researcher = await entered(await staffOf(id));
+    for (const page of ['inbox', 'today']) {
+      const { text } = await researcher.get(`/console/${page}?study=${id}&site=${site.id}`);
+      if (page === 'inbox' && !text.includes('<select')) continue;
+      expect(text, page).to.include(`<option value="${id}" selected>${study_code as string}</option>`);
+      expect(text, page).to.include(`<option value="${site.id}" selected>${site_code}</option>`);
+    }
+    // Of what they do not see they are told nothing.
+    const other = await newStudy(stage.admin, { study_code: unique('HIDDEN') });
+    const { text } = await researcher.get(`/console/today?study=${other.id}`);
+    expect(text).to.include(`<option value="${other.id}" selected>–</option>`).and.not.to.include('HIDDEN');
   });
 });

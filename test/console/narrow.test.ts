@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
 import { unique, user } from '../support/http.js';
-import { ConsoleBrowser, PHONE, openConsole, signIn } from './browser.js';
+import { ConsoleBrowser, DESKTOP, PHONE, openConsole, signIn } from './browser.js';
 import { pagesToShow } from './pages.js';
 import { withApproval } from './stage.js';
 
@@ -23,7 +23,7 @@ describe('every page of the console on a narrow screen', function () {
     await stage?.close();
   });
 
-  it('keeps within 320 px with names of 200 characters, written either way, and runs no script of them', async () => {
+  it('keeps within 320 px, and within a desk’s screen, with names of 200 characters, written either way, and runs no script of them', async () => {
     const study = await stage.study(withApproval, {
       days: [],
       fields: {
@@ -110,6 +110,10 @@ describe('every page of the console on a narrow screen', function () {
           );
           over.push(`${path}: ${wide} px: ${String(what)}`);
         }
+        await page.setViewport(DESKTOP);
+        const onDesk = Number(await page.evaluate('document.documentElement.scrollWidth'));
+        if (onDesk > DESKTOP.width) over.push(`${path}: ${onDesk} px on a desk`);
+        await page.setViewport(NARROW);
         expect(await page.title(), path).not.to.equal('broken');
       }
       expect(over, language).to.deep.equal([]);

@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { newParticipant, newStudy, unique, user } from '../support/http.js';
 import { Stage } from '../anchor/stage.js';
-import { ConsoleBrowser, openConsole, signIn, textOf } from './browser.js';
+import { ConsoleBrowser, DESKTOP, openConsole, signIn, textOf } from './browser.js';
+import { waiting } from './stage.js';
+
+/** A4 with the browser's margins of one centimetre, in CSS pixels. */
+const SHEET = { width: 718, height: 1000 };
 
 describe('a printed page of the console', function () {
   this.timeout(120_000);
@@ -65,5 +69,53 @@ describe('a printed page of the console', function () {
       expect(await page.$('.on-paper')).to.equal(null);
     }
     expect(faults).to.deep.equal([]);
+  });
+
+  it('has the list of participants without its search, which says what it is narrowed to; the inbox without its buttons', async () => {
+    const { study } = await waiting(stage);
+    const { email } = await user(stage.admin, 'admin');
+    const { page } = await openConsole(browser, '/console/login');
+    await signIn(page, email);
+    await page.emulateMediaType('print');
+    await page.goto(`${browser.base}/console/participants?study=${study.id}&status=enrolled`);
+    const [code] = await stage.sql<{ study_code: string }>('select study_code from studies where id = ?', [study.id]);
+    expect(await textOf(page, 'main'))
+      .to.include(`Study: ${code!.study_code}`)
+      .and.include('Status: Enrolled')
+      .and.not.include('Part of it is enough');
+    await page.goto(`${browser.base}/console/inbox?study=${study.id}`);
+    const inbox = await textOf(page, 'main');
+    expect(inbox).to.include('Enrollment date from').and.not.include('Review the request');
+    await page.browserContext().close();
+  });
+
+  it('keeps lists within the width of a sheet: inbox, participants, reports, capture system', async () => {
+    const { study, person } = await waiting(stage);
+    await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, {
+      external_id: unique('E').padEnd(40, '0'),
+    });
+    const { email } = await user(stage.admin, 'admin');
+    for (const language of ['de', 'en']) {
+      const { page } = await openConsole(browser, '/console/login', { language });
+      await signIn(page, email);
+      await page.emulateMediaType('print');
+      const over: string[] = [];
+      for (const path of [
+        `/console/inbox?study=${study.id}`,
+        `/console/participants?study=${study.id}`,
+        `/console/reports/${study.id}`,
+        `/console/capture/${study.id}`,
+        `/console/studies/${study.id}`,
+        `/console/participants/${person.id}?tab=schedule`,
+      ]) {
+        await page.setViewport(DESKTOP);
+        expect((await page.goto(`${browser.base}${path}`))?.status(), path).to.equal(200);
+        await page.setViewport(SHEET);
+        const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
+        if (wide > SHEET.width) over.push(`${path}: ${wide} px`);
+      }
+      expect(over, language).to.deep.equal([]);
+      await page.browserContext().close();
+    }
   });
 });

@@ -166,4 +166,24 @@ describe('the console’s list of participants', function () {
     expect((await manager.get(`/console/studies/${many.id}/enroll`)).status).to.equal(403);
     expect((await visitor.get(`/console/studies/${study.id}/enroll`)).status).to.equal(404);
   });
+
+  it('offers somebody of some sites these alone: no other site, and not none', async () => {
+    const many = await stage.study(withApproval);
+    const [one, two] = [unique('ONE'), unique('TWO')];
+    const ids: string[] = [];
+    for (const site_code of [one, two, unique('OTHER')])
+      ids.push((await stage.admin.expect(201, 'POST', `/api/studies/${many.id}/sites`, { site_code, name: null })).id);
+    const offered = async (site_ids: string[]) => {
+      const by = await user(stage.admin, 'coordinator', { study_ids: [many.id], site_ids });
+      const { text } = await (await signedIn(by.email)).get(`/console/studies/${many.id}/enroll`);
+      const [choice] = /<select id="field-site_code".*?<\/select>/s.exec(text)!;
+      return [...choice.matchAll(/<option(?: value(?:="([^"]*)")?)?/g)].map(([, value]) => value ?? '');
+    };
+    expect(await offered([]))
+      .to.have.length(4)
+      .and.to.include('');
+    expect(await offered([ids[0]!])).to.deep.equal([one]);
+    // None is chosen for them.
+    expect(await offered([ids[0]!, ids[1]!])).to.deep.equal(['', one, two]);
+  });
 });

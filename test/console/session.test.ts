@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { generateSync } from 'otplib';
+import type { Page } from 'puppeteer-core';
+import qrcode from 'qrcode-generator';
 import { consoleRoutes } from '../../api/console/console.routes.js';
 import { Http, admin, goodPassword, login, newStudy, unique, user } from '../support/http.js';
 import { startApi } from '../support/api-process.js';
@@ -274,6 +276,24 @@ describe('logins of the console', function () {
     expect((await new Visitor(base).login(email, other)).headers.get('location')).to.equal('/console/inbox');
   });
 
+  /** The dark modules of the QR code that the page draws, as `row column`. */
+  const drawnModules = async (page: Page): Promise<string[]> => {
+    const paths = await page.$$eval('svg.qr-code path', (found) => found.map((path) => path.getAttribute('d')!));
+    expect(paths).to.have.length(2);
+    return [...paths[1]!.matchAll(/M(\d+) (\d+)h1v1h-1z/g)].map(([, x, y]) => `${Number(y) - 4} ${Number(x) - 4}`);
+  };
+
+  /** The same of the address that the page offers to an app. */
+  const modulesOfLink = async (page: Page, secret: string): Promise<string[]> => {
+    const link = await page.$eval('a[href^="otpauth:"]', (found) => found.getAttribute('href')!);
+    expect(new URL(link).searchParams.get('secret')).to.equal(secret);
+    const code = qrcode(0, 'M');
+    code.addData(link);
+    code.make();
+    const all = Array.from({ length: code.getModuleCount() }, (_, at) => at);
+    return all.flatMap((row) => all.flatMap((column) => (code.isDark(row, column) ? [`${row} ${column}`] : [])));
+  };
+
   /** Anyone who must have a second factor sets it up with the first login; a wrong code takes nothing away. */
   const setsUpSecondFactor = async (browser: ConsoleBrowser): Promise<void> => {
     const email = `${unique('manager')}@example.org`;
@@ -284,6 +304,7 @@ describe('logins of the console', function () {
     const shown = async () => [await textOf(page, '#secret'), await textOf(page, '.codes')];
     const [secret, codes] = (await shown()) as [string, string];
     expect(codes.match(/[a-z2-9-]{19}/g)).to.have.length(10);
+    expect(await drawnModules(page)).to.deep.equal(await modulesOfLink(page, secret));
     await fill(page, { code: '12345x' });
     await submit(page, 'button.primary');
     expect(await textOf(page, 'main')).to.include('The code is wrong');

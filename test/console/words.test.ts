@@ -6,6 +6,7 @@ import { entryText, refusalOf } from '../../api/console/html/refusal.js';
 import { builtInTemplates } from '../../api/templates/templates.service.js';
 import { isSaid, phrase } from '../../api/console/words/service/phrases.js';
 import { auditCodes } from '../../api/console/words/service/audit-codes.js';
+import type { TimelineRow } from '../../db/timeline/timeline.queries.js';
 import { entryTitle } from '../../api/console/words/participants/timeline.js';
 import { languages } from '../../api/console/words/words.js';
 import type { Language } from '../../api/console/words/words.js';
@@ -201,6 +202,40 @@ describe('the words of the console', () => {
       expect(said(what, null)).not.to.include(what);
     for (const outcome of ['created', 'updated', 'unchanged', 'ignored', 'override_required'])
       expect(said('processed', outcome)).not.to.include(outcome.split('_')[0]);
+  });
+
+  it('says in the German timeline what the English one says: who signed, which message, why, how often', () => {
+    const said = (kind: TimelineRow['kind'], what: string, data: Record<string, unknown>) =>
+      entryTitle('de', { at: '', kind, what, id: '', planned: false, data });
+    const signature = { name: 'Ada', meaning: 'approval' };
+    expect(said('form', 'signed', { form_oid: 'AE', signature }))
+      .to.include('Ada')
+      .and.include('approval');
+    expect(said('approval', 'approved', { new_enrollment_date: '2026-01-02', signature })).to.include('Ada');
+    expect(said('form', 'entered', { form_oid: 'AE', origin: 'datacapture' })).to.include('Erfassungssystem');
+    expect(said('eligibility', 'ineligible', { has_waiver: true })).to.include('mit einer Ausnahme');
+    expect(said('session', 'completed', { source: 'offline' })).to.include('offline');
+    expect(said('push', 'failed', { error_type: 'timeout', attempt: 3 }))
+      .to.include('nicht rechtzeitig')
+      .and.include('Versuch 3');
+    expect(said('schedule', 'created', { version_number: 2, anchor_date_used: '2026-01-02', visits_generated: 1 }))
+      .to.include('1 neue Visite')
+      .and.not.include('Visiten');
+    expect(said('reminder', 'sent', { notification_kind: 'magic_link', channel: 'sms' })).to.include('Link zum Portal');
+    const why = said('reminder', 'suppressed', {
+      notification_kind: 'visit_reminder',
+      visit_name: 'Month 1',
+      channel: 'email',
+      reason: 'too_late',
+    });
+    expect(why).to.match(/^Erinnerung an „\u2068?Month 1\u2069?“ \(E-Mail\) nicht gesendet: ./);
+    expect(
+      said('anchor', 'CHANGED', {
+        previous_enrollment_date: '2026-01-02',
+        enrollment_date: '2026-01-02',
+        source_type: 'randomization',
+      }),
+    ).to.equal('Einschlussdatum 02.01.2026 jetzt aus: Randomisierung');
   });
 
   it('fills in what a rule says of its limits, and names the field', () => {

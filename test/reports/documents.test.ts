@@ -147,12 +147,20 @@ describe('Reports as PDF', function () {
   });
 
   it('names are text, whatever they look like, and every script has its letters', async () => {
-    const name = '<script>1</script> Ωμέγα Жизнь Łódź 日本語 简体 한국어';
+    const name = '<script>1</script> Ωμέγα Жизнь Łódź 日本語 简体 한국어 دراسة מחקר การศึกษา';
     const study = await newStudy(world.http, { study_name: name });
-    const { text, title } = readPdf((await download(world.http, `/api/reports/studies/${study.id}/pdf/summary`)).bytes);
+    const { text, title, fonts } = readPdf(
+      (await download(world.http, `/api/reports/studies/${study.id}/pdf/summary`)).bytes,
+    );
     expect(title).to.equal(`Study report: ${name}`);
     for (const word of ['<script>1</script>', 'Ωμέγα', 'Жизнь', 'Łódź', '日本語', '简体', '한국어'])
       expect(text.replaceAll(/\s+/g, ''), word).to.include(word);
+    // Their letters are drawn joined, or from right to left: which font has them says that they are there.
+    for (const script of ['Arabic', 'Hebrew', 'Thai'])
+      expect(
+        fonts.some((font) => font.startsWith(`NotoSans${script}`)),
+        script,
+      ).to.equal(true);
   });
 
   it('more at once than are printed at a time are all printed, and the API answers meanwhile', async () => {

@@ -148,10 +148,23 @@ describe('a start that cannot go on', function () {
   });
 
   it('of a tool that is asked for help is how to call it', async () => {
-    for (const tool of ['simulate', 'restore', 'backup', 'audit-verify', 'codec-server', 'rotate-datacapture-key']) {
-      const { code, output } = await failedStart({}, [process.execPath, `dist/scripts/${tool}.js`, '--help']);
-      expect([tool, code], output).to.deep.equal([tool, 0]);
-      expect(output.trim(), tool).to.match(/^Usage: npm run /);
+    const usual = ['simulate', 'restore', 'backup', 'audit-verify', 'codec-server', 'rotate-datacapture-key', 'demo'];
+    const commands: [string, RegExp][] = [
+      ...usual.map((tool): [string, RegExp] => [`dist/scripts/${tool}.js`, /^Usage: npm run /]),
+      ['scripts/start.mjs', /^Usage: npm start/],
+      ['scripts/dev.mjs', /^Usage: npm run dev/],
+      ['scripts/audit-verify-export.mjs', /^Usage: node audit-verify-export/],
+      // Without a usage line of its own: what it is, and nothing of what it does is begun.
+      ...['examples', 'console-screenshots', 'record-histories', 'guards', 'test/stress'].map(
+        (tool): [string, RegExp] => [`scripts/run.mjs scripts/${tool}`, /^`npm run [a-z:]+/],
+      ),
+    ];
+    for (const [command, expected] of commands) {
+      const { code, output } = await failedStart({}, [process.execPath, ...command.split(' '), '--help']);
+      expect([command, code], output).to.deep.equal([command, 0]);
+      expect(output.trim(), command)
+        .to.match(expected)
+        .and.not.to.match(/^\s+at |ERR_|@param/m);
     }
   });
 

@@ -187,6 +187,32 @@ describe('The timeline of a participant', function timelineTests() {
     ).to.equal('image/svg+xml; charset=utf-8');
   });
 
+  it('is German as a page and as a picture for whom the browser says so, also what people and systems did', async () => {
+    const { items } = await read();
+    for (const [accepted, language] of [
+      ['de-AT,en;q=0.5', 'de'],
+      ['it, de;q=0.8, en;q=0.5', 'de'],
+      ['en-GB, de', 'en'],
+      ['it', 'en'],
+    ] as const)
+      for (const format of ['html', 'svg']) {
+        const { text, headers } = await stage.admin.get(`${path}?format=${format}`, {
+          headers: { 'Accept-Language': accepted },
+        });
+        expect(headers.get('vary'), accepted).to.include('Accept-Language');
+        expect(text.includes('Zeitleiste von'), `${accepted} ${format}`).to.equal(language === 'de');
+        expect(text.includes('Timeline of'), `${accepted} ${format}`).to.equal(language === 'en');
+        if (format === 'html') expect(text).to.include(`<html lang="${language}"`);
+        // The words of the other language are in none of its entries.
+        const english = items.filter(({ title }) => text.includes(title.replaceAll('&', '&amp;'))).length;
+        expect(english, `${accepted} ${format}`).to.equal(language === 'de' ? 0 : english);
+        if (language === 'de') expect(text).to.include('Einschlussdatum').and.include('Einwilligung unterschrieben');
+      }
+    // The list itself is for programs: one language.
+    const german = await stage.admin.get(path, { headers: { Accept: 'application/json', 'Accept-Language': 'de' } });
+    expect(german.body).to.deep.equal((await stage.admin.get(path)).body);
+  });
+
   it('comes in the form that Accept weighs most', async () => {
     for (const [accept, type] of [
       ['application/json;q=0.1, image/svg+xml', 'image/svg+xml'],

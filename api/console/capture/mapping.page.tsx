@@ -31,7 +31,9 @@ export function MappingPage({
       <StudyTabs studyId={study.id} tab="mapping" />
       {isSaved && <Notice kind="good">{editing.saved}</Notice>}
       {!config ? (
-        <EmptyState title={capture.none}>{capture.noneWhat}</EmptyState>
+        <EmptyState title={capture.none}>
+          <a href={`/console/capture/${study.id}/connection`}>{editing.connectFirst}</a>
+        </EmptyState>
       ) : (
         <>
           {warnings && <Warnings of={warnings} />}

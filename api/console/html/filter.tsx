@@ -46,16 +46,20 @@ export function Choice({
   label,
   all,
   value,
+  named,
   options,
 }: {
   name: string;
   label: string;
   all: string;
   value: string | undefined;
+  /** The text of the value, which may not be among the options: nothing of it is left. */
+  named?: string | null | undefined;
   /** Value and text; duplicates are merged. */
   options: readonly (readonly [string, string])[];
 }) {
   const known = new Map(options);
+  if (value && !known.has(value)) known.set(value, named ?? '–');
   if (known.size < 2 && !value) return null;
   return (
     <label class="choice">

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import type { InboxRow } from '../../../db/console/inbox.queries.js';
+import type { InboxDetails, InboxRow } from '../../../db/console/inbox.queries.js';
 import type { Settings } from '../../../settings.js';
+import { approverRoles } from '../../../workflows/domain/anchor/approvers.js';
+import { policyOf } from '../../../workflows/domain/anchor/facts.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
 import { pathWith } from '../routing/done.js';
 import { EmptyState } from '../html/empty-state.js';
@@ -52,7 +54,9 @@ export function InboxPage({
               <a href={PATH}>{words.inbox.emptyFilterWhat}</a>
             </EmptyState>
           ) : (
-            <Entries rows={rows} total={total} settings={settings} />
+            <div class="with-actions">
+              <Entries rows={rows} total={total} settings={settings} />
+            </div>
           )}
           <Pages inbox={inbox} />
         </>
@@ -68,7 +72,7 @@ function NothingWaits({ hasStudy }: { hasStudy: boolean }) {
   return <EmptyState title={words.inbox.empty}>{words.inbox.emptyWhat}</EmptyState>;
 }
 
-function InboxFilters({ inbox: { facets, filter, kinds } }: { inbox: Inbox }) {
+function InboxFilters({ inbox: { facets, filter, chosen, kinds } }: { inbox: Inbox }) {
   const { words } = useUi();
   const { kind, study, site } = filter;
   const within = { study, site };
@@ -91,8 +95,8 @@ function InboxFilters({ inbox: { facets, filter, kinds } }: { inbox: Inbox }) {
       />
       <NarrowedOnPaper
         to={[
-          [words.inbox.study, study && facets.find(({ study_id }) => study_id === study)?.study_code],
-          [words.inbox.site, site && facets.find(({ site_id }) => site_id === site)?.site_code],
+          [words.inbox.study, chosen.study_code],
+          [words.inbox.site, chosen.site_code],
         ]}
       />
       <form method="get" action={PATH} class="choices-row">
@@ -102,6 +106,7 @@ function InboxFilters({ inbox: { facets, filter, kinds } }: { inbox: Inbox }) {
           label={words.inbox.study}
           all={words.inbox.allStudies}
           value={study}
+          named={chosen.study_code}
           options={facets.flatMap(({ study_id, study_code }) => (study_id ? [[study_id, study_code!] as const] : []))}
         />
         <Choice
@@ -109,6 +114,7 @@ function InboxFilters({ inbox: { facets, filter, kinds } }: { inbox: Inbox }) {
           label={words.inbox.site}
           all={words.inbox.allSites}
           value={site}
+          named={chosen.site_code}
           options={facets
             .filter(({ study_id }) => !study || study_id === study)
             .flatMap(({ site_id, site_code }) => (site_id ? [[site_id, site_code!] as const] : []))}
@@ -138,6 +144,10 @@ function Entries({ rows, total, settings }: { rows: InboxRow[]; total: number; s
   );
 }
 
+/** Whether the reader may decide a request: who asked, and roles that the policy does not name, only follow it. */
+const decides = ({ user }: Ui, { asker_id, policy }: InboxDetails['approval']): boolean =>
+  user !== undefined && user.id !== asker_id && approverRoles(policyOf(policy)).includes(user.role);
+
 function Entry({ row }: { row: InboxRow }) {
   const ui = useUi();
   const { inbox } = ui.words;
@@ -153,7 +163,9 @@ function Entry({ row }: { row: InboxRow }) {
       <span class="todo">
         {row.kind === 'workflow'
           ? (inbox.problems[row.detail.problem] ?? inbox.problemElse)
-          : inbox.todo[row.kind].what}
+          : row.kind === 'approval' && !decides(ui, row.detail)
+            ? inbox.othersDecide
+            : inbox.todo[row.kind].what}
         {row.due && ` (${inbox.due(instantText(ui.language, new Date(row.due)))})`}
       </span>
     </>

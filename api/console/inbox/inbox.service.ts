@@ -1,3 +1,5 @@
+import { chosenNames } from '../../../db/console/chosen-names.queries.js';
+import type { ChosenNames } from '../../../db/console/chosen-names.queries.js';
 import {
   INBOX_KINDS,
   inboxFacets,
@@ -40,6 +42,8 @@ export interface Inbox {
   /** The number of matching items. */
   total: number;
   filter: InboxFilter;
+  /** What it is narrowed to. */
+  chosen: ChosenNames;
   kinds: InboxKind[];
 }
 
@@ -53,7 +57,8 @@ export async function loadInbox(tx: Tx, { role }: Actor, filter: InboxFilter): P
   const skip = Math.min(filter.skip, lastPage(total, PAGE_SIZE));
   const shown = kind ? kinds.filter((one) => one === kind) : kinds;
   const rows = await inboxRows(tx, shown, { studyId: study, siteId: site, skip, limit: PAGE_SIZE });
-  return { rows, facets, total, filter: { ...filter, skip }, kinds };
+  const chosen = await chosenNames(tx, facets, filter);
+  return { rows, facets, total, filter: { ...filter, skip }, chosen, kinds };
 }
 
 /** The sum of these counts within a filter. */

@@ -8,6 +8,8 @@ import type { Problem } from '../../http/errors.js';
 export interface EnrollView {
   study: { id: string; study_code: string; status: string };
   sites: { site_code: string; name: string | null }[];
+  /** Whether this user enrolls also without a site, and not only at its own. */
+  atAnySite: boolean;
 }
 
 /** The field of each conflict. */
@@ -28,7 +30,7 @@ const MORE: FieldProps['name'][] = [
 
 /** Enrolls one participant. */
 export function EnrollPage({
-  view: { study, sites },
+  view: { study, sites, atAnySite },
   values = {},
   fault,
 }: {
@@ -83,12 +85,17 @@ export function EnrollPage({
             <select
               id="field-site_code"
               name="site_code"
+              required={!atAnySite}
               {...(error('site_code') && {
                 'aria-invalid': true as const,
                 'aria-describedby': 'field-site_code-error',
               })}
             >
-              <option value="">{participants.noSite}</option>
+              {atAnySite ? (
+                <option value="">{participants.noSite}</option>
+              ) : (
+                sites.length > 1 && <option value="">{participants.chooseSite}</option>
+              )}
               {sites.map(({ site_code, name }) => (
                 <option key={site_code} value={site_code} selected={site_code === values.site_code}>
                   {name && name !== site_code ? `${site_code} – ${name}` : site_code}

@@ -1,8 +1,9 @@
 import { h } from 'preact';
 import type { Tx } from '../../../db/client/database.js';
-import { listSites } from '../../../db/studies/sites.queries.js';
+import { listSites, siteInReach } from '../../../db/studies/sites.queries.js';
 import { studyById } from '../../../db/studies/studies.queries.js';
 import { staff } from '../../http/access.js';
+import type { Actor } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { NewParticipant } from '../../participants/participants.schemas.js';
@@ -16,12 +17,13 @@ import { personPath } from './participant.page.js';
 
 const path = '/console/studies/{study_id}/enroll';
 
-/** @throws 404 */
-async function load(tx: Tx, studyId: string): Promise<EnrollView> {
+/** The form's study, with the sites at which this user may enroll. @throws 404 */
+async function load(tx: Tx, { site_ids }: Actor, studyId: string): Promise<EnrollView> {
   const study = await studyById(tx, studyId);
   if (!study) throw problem('NOT_FOUND', { detail: 'There is no such study.' });
   const { items } = await listSites(tx, studyId, { skip: 0, limit: 500, sort: 'site_code', status: 'active' });
-  return { study, sites: items };
+  const atAnySite = site_ids.length === 0 || (await siteInReach(tx, study.id, null));
+  return { study, atAnySite, sites: atAnySite ? items : items.filter(({ id }) => site_ids.includes(id)) };
 }
 
 /** The typed fields, without empty ones. */
@@ -39,8 +41,8 @@ export const enrollPages = [
     summary: 'Show the form by which a participant is enrolled',
     access: staff.participants,
     transaction: 'read',
-    view: async ({ tx, params, ui }) => {
-      const view = await load(tx, params.study_id.toLowerCase());
+    view: async ({ tx, actor, params, ui }) => {
+      const view = await load(tx, actor, params.study_id.toLowerCase());
       return { title: ui.words.participants.enroll, content: h(EnrollPage, { view }) };
     },
   }),
@@ -60,7 +62,7 @@ export const enrollPages = [
       return redirect(`${personPath(enrolled.id)}?tab=date&done=enrolled`);
     },
     again: async ({ read, params, form, fault, ui }) => {
-      const view = await read((tx) => load(tx, params.study_id.toLowerCase()));
+      const view = await read((tx, actor) => load(tx, actor, params.study_id.toLowerCase()));
       const values = Object.fromEntries(form);
       return { title: ui.words.participants.enroll, content: h(EnrollPage, { view, values, fault }) };
     },

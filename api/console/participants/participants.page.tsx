@@ -1,6 +1,7 @@
 import { isEnded } from '../../../db/studies/study-ended.js';
 import { CalendarDate } from '../html/date.js';
 import { EmptyState } from '../html/empty-state.js';
+import { NarrowedOnPaper } from '../html/filter.js';
 import { Form } from '../html/form.js';
 import { Pager, withQuery } from '../html/pager.js';
 import { Table } from '../html/table.js';
@@ -29,6 +30,13 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
         <Begin studies={studies} chosen={narrowed.study} />
       </div>
       <Search studies={studies} narrowed={narrowed} />
+      <NarrowedOnPaper
+        to={[
+          [participants.search, narrowed.email ?? narrowed.code],
+          [participants.study, studies.find(({ id }) => id === narrowed.study)?.study_code],
+          [participants.status, narrowed.status && words.participant.statuses[narrowed.status]],
+        ]}
+      />
       {total === 0 ? (
         isNarrowed ? (
           <EmptyState title={participants.notFound}>
@@ -57,7 +65,7 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
                     {several && (
                       <>
                         <br />
-                        <span class="quiet">{study_code}</span>
+                        <bdi class="quiet">{study_code}</bdi>
                       </>
                     )}
                   </>
@@ -82,7 +90,7 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
                 cell: ({ next }) =>
                   next ? (
                     <span>
-                      <CalendarDate value={next.target_date} /> <span class="quiet">{next.name}</span>
+                      <CalendarDate value={next.target_date} /> <bdi class="quiet">{next.name}</bdi>
                     </span>
                   ) : (
                     <>–</>
@@ -146,7 +154,7 @@ function Begin({ studies, chosen }: { studies: ParticipantList['studies']; chose
   if (one) {
     const only = one.id;
     return (
-      <p class="buttons">
+      <p class="buttons no-print">
         {enrolls && !isEnded(one.status) && (
           <a class="button" href={`/console/studies/${only}/enroll`}>
             {participants.enroll}
@@ -214,7 +222,7 @@ function Search({ studies, narrowed }: { studies: ParticipantList['studies']; na
   const { words } = useUi();
   const { participants } = words;
   return (
-    <Form action={LIST} class="inline">
+    <Form action={LIST} class="inline no-print">
       <div class="field grow">
         <label for="field-q">{participants.search}</label>
         <input

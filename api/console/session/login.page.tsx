@@ -1,5 +1,6 @@
 import { Field, Notice } from '../html/form.js';
 import { useUi } from '../html/ui.js';
+import { QrCode } from './qr-code.js';
 import { Step } from './step.js';
 
 /** Data carried through a login: the target page, and the typed fields of a form whose login had expired. */
@@ -145,6 +146,7 @@ function ShownFactor({ made }: { made: NewFactor }) {
   return (
     <>
       <p>{login.setupWhat}</p>
+      <QrCode text={made.otpauth_url} label={login.setupCodeImage} />
       <h2>{login.setupKey}</h2>
       <p>
         <code id="secret">{made.secret}</code>

@@ -68,7 +68,7 @@ export function TodayPage({
 /** The part of a filter that is in the address. */
 const asked = ({ studyId, siteId, day }: Today['filter']) => ({ study: studyId, site: siteId, day });
 
-function Filters({ today: { facets, totals, filter } }: { today: Today }) {
+function Filters({ today: { facets, totals, filter, chosen } }: { today: Today }) {
   const { words } = useUi();
   const { studyId, siteId, day, group } = filter;
   const names = day ? words.today.groupsOfDay : words.today.groups;
@@ -85,8 +85,8 @@ function Filters({ today: { facets, totals, filter } }: { today: Today }) {
       />
       <NarrowedOnPaper
         to={[
-          [words.inbox.study, studyId && facets.find(({ study_id }) => study_id === studyId)?.study_code],
-          [words.inbox.site, siteId && facets.find(({ site_id }) => site_id === siteId)?.site_code],
+          [words.inbox.study, chosen.study_code],
+          [words.inbox.site, chosen.site_code],
         ]}
       />
       <form method="get" action={PATH} class="choices-row">
@@ -96,6 +96,7 @@ function Filters({ today: { facets, totals, filter } }: { today: Today }) {
           label={words.inbox.study}
           all={words.inbox.allStudies}
           value={studyId}
+          named={chosen.study_code}
           options={facets.map(({ study_id, study_code }) => [study_id, study_code] as const)}
         />
         <Choice
@@ -103,6 +104,7 @@ function Filters({ today: { facets, totals, filter } }: { today: Today }) {
           label={words.inbox.site}
           all={words.inbox.allSites}
           value={siteId}
+          named={chosen.site_code}
           options={facets
             .filter(({ study_id }) => !studyId || study_id === studyId)
             .flatMap(({ site_id, site_code }) => (site_id ? [[site_id, site_code!] as const] : []))}

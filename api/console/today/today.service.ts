@@ -1,4 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
+import { chosenNames } from '../../../db/console/chosen-names.queries.js';
+import type { ChosenNames } from '../../../db/console/chosen-names.queries.js';
 import { DAY_GROUPS, visitsOfDay } from '../../../db/console/today.queries.js';
 import type { DayFacet, DayFilter, DayGroup, DayVisit } from '../../../db/console/today.queries.js';
 import { csvText } from '../../../db/exports/formula-text.js';
@@ -19,6 +21,8 @@ export interface Today {
   /** The number of each group within study and site. */
   totals: Record<DayGroup, number>;
   filter: TodayFilter;
+  /** What it is narrowed to. */
+  chosen: ChosenNames;
 }
 
 /** The visits of a day, by group. */
@@ -33,7 +37,8 @@ export async function loadToday(tx: Tx, filter: TodayFilter, limit = PAGE_SIZE):
   const skip = lastPage(totals[filter.group], limit);
   // The last visit of the last page was done: the page before it is the last one.
   if (filter.skip > skip) return loadToday(tx, { ...filter, skip }, limit);
-  return { items, facets, totals, filter };
+  const chosen = await chosenNames(tx, facets, { study: filter.studyId, site: filter.siteId });
+  return { items, facets, totals, filter, chosen };
 }
 
 /** Visits as a CSV file with a header line. No cell is run as a formula. */

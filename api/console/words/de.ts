@@ -99,8 +99,9 @@ export const de: Words = {
     startOver: 'Von vorn beginnen',
     setupTitle: 'Zweiten Faktor einrichten',
     setupWhat:
-      'Ihre Rolle braucht einen zweiten Faktor. Tragen Sie diesen Schlüssel in eine Authenticator-App ein und ' +
-      'geben Sie dann deren Code ein.',
+      'Ihre Rolle braucht einen zweiten Faktor. Scannen Sie diesen Code mit einer Authenticator-App, oder tragen Sie ' +
+      'dort den Schlüssel ein. Geben Sie dann den Code der App ein.',
+    setupCodeImage: 'QR-Code des Schlüssels darunter',
     setupKey: 'Schlüssel',
     setupOpen: 'In einer Authenticator-App öffnen',
     setupRecovery: 'Wiederherstellungscodes',

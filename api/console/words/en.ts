@@ -102,7 +102,9 @@ export const en = {
     startOver: 'Start over',
     setupTitle: 'Set up a second factor',
     setupWhat:
-      'Your role needs a second factor. Add this key to an authenticator app, then type the code that it shows.',
+      'Your role needs a second factor. Scan this code with an authenticator app, or type the key into it. Then type ' +
+      'the code that the app shows.',
+    setupCodeImage: 'QR code of the key below',
     setupKey: 'Key',
     setupOpen: 'Open in an authenticator app',
     setupRecovery: 'Recovery codes',

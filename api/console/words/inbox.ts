@@ -48,6 +48,7 @@ export const en = {
     review: { what: 'Say against which target date the completed visit is reported.', action: 'Review the visit' },
     workflow: { what: '', action: 'Open in Temporal' },
   } as Record<InboxKind, Todo>,
+  othersDecide: 'Somebody else decides this request. You can read it, and what happens to the visits.',
   approval: (from: string, to: string) => `Enrollment date from ${from} to ${to}`,
   override_required: (date: string, other: string | null) =>
     other
@@ -223,6 +224,7 @@ export const de: typeof en = {
     },
     workflow: { what: '', action: 'In Temporal öffnen' },
   },
+  othersDecide: 'Jemand anderes entscheidet diesen Antrag. Sie können ihn lesen, und was mit den Visiten geschieht.',
   approval: (from, to) => `Einschlussdatum vom ${from} auf ${to}`,
   override_required: (date, other) =>
     other

@@ -1,5 +1,5 @@
 import { smallPage, smallPagePolicy } from '../../../activities/html/small-page.js';
-import { builtInLanguage } from '../../../workflows/domain/notifications/built-in.js';
+import { acceptedLanguage } from '../../../workflows/domain/notifications/built-in.js';
 import type { BuiltInLanguage } from '../../../workflows/domain/notifications/built-in.js';
 
 interface Words {
@@ -42,7 +42,7 @@ export const FAULT_POLICY = smallPagePolicy("'none'");
 
 /** The page of an error, in the browser's language: nobody is logged in where no page is. */
 export function faultPage(status: number, acceptLanguage: string): string {
-  const language = builtInLanguage(acceptLanguage.split(/[,;]/)[0]!.trim());
+  const language = acceptedLanguage(acceptLanguage);
   const { title, says } = words[language][status === 404 ? 'nothing' : 'later'];
   return smallPage(language, title, <p>{says}</p>);
 }

@@ -4,11 +4,18 @@ const token = new URLSearchParams(location.search).get('token') || '';
 history.replaceState(null, '', location.pathname);
 const form = document.getElementById('form'),
   said = document.getElementById('said');
+/** The sentences of the page's language. */
+const words = said.dataset;
+const REFUSALS = { INVALID_LINK: words.invalid, PASSWORD_TOO_COMMON: words.common };
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   const password = document.getElementById('password').value;
+  if (token === '') {
+    said.textContent = words.open;
+    return;
+  }
   if (password !== document.getElementById('again').value) {
-    said.textContent = 'The two are not the same.';
+    said.textContent = words.differ;
     return;
   }
   said.textContent = '';
@@ -25,12 +32,11 @@ form.addEventListener('submit', async (event) => {
     if (answer.ok) {
       const left = answer.status === 200 ? (await answer.json()).api_tokens.length : 0;
       form.hidden = true;
-      said.textContent =
-        'Saved. You can log in now.' + (left > 0 ? ' Access tokens of yours that still work: ' + left + '.' : '');
+      said.textContent = words.saved + (left > 0 ? ' ' + words.tokens.replace('{n}', left) : '');
       return;
     }
-    said.textContent = (await answer.json()).detail;
+    said.textContent = REFUSALS[(await answer.json()).code] ?? words.later;
   } catch {
-    said.textContent = 'The service is not reached at the moment: try again.';
+    said.textContent = words.unreachable;
   }
 });

@@ -1,4 +1,4 @@
-import { NAMES, measured } from './words.js';
+import { NAMES, WORDS, measured } from './words.js';
 
 /** A paragraph. */
 export function line(content, className = '') {
@@ -53,4 +53,16 @@ export function taskTable(language, { task, title, metrics, metric_titles: title
     row.append(cell('th', name, 'row'), cell('td', measured(language, metric, value)));
   }
   return table;
+}
+
+const MOMENTS = Object.values(WORDS).map(({ moment }) => moment);
+/** Does some work; `tell` is called when it takes longer than a moment, and what it said goes when that is over. */
+export async function watched(work, said, tell) {
+  const timer = setTimeout(tell, 1000);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+    if (MOMENTS.includes(said.textContent)) said.textContent = '';
+  }
 }

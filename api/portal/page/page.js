@@ -1,4 +1,4 @@
-import { bytesOf, cell, line, named, placed, taskTable } from './elements.js';
+import { bytesOf, cell, line, named, placed, taskTable, watched } from './elements.js';
 import { WORDS } from './words.js';
 
 /** The key of the text to show while nobody is logged in. */
@@ -25,9 +25,10 @@ const show = (id) => {
   if (held?.closest('[hidden]')) at('title').focus();
 };
 
-function speak(tag) {
-  const primary = /^[a-z]+/i.exec(tag || 'en')?.[0].toLowerCase();
-  language = primary in WORDS ? primary : 'en';
+/** Speaks the first of these languages that the page has, else English. */
+function speak(...tags) {
+  const primaries = tags.map((tag) => /^[a-z]+/i.exec(tag)?.[0].toLowerCase());
+  language = primaries.find((primary) => Object.hasOwn(WORDS, primary)) ?? 'en';
   document.documentElement.lang = language;
   document.title = word('title');
   for (const element of document.querySelectorAll('[data-say]')) element.textContent = word(element.dataset.say);
@@ -91,7 +92,7 @@ const sent = (method, path, body, whom) =>
 async function trying(work) {
   say('');
   try {
-    await work();
+    await watched(work, at('said'), () => say('moment'));
   } catch (fault) {
     if (fault.message === 'outdated') return trying(catchUp);
     const known = ['closed', 'unreadable', 'often', 'withdrawn'].includes(fault.message);
@@ -229,7 +230,7 @@ async function choosePerson() {
 
 /** The study by the name that participants know, whom to ask, and where results are, which is nothing for many. */
 function showStudy({ language: chosen, study, results_passed_on: passed }) {
-  speak(chosen || navigator.language);
+  speak(...(chosen ? [chosen] : navigator.languages));
   at('title').replaceChildren(named(study.name));
   document.title = study.name;
   const { name, email, phone } = study.contact || {};
@@ -392,6 +393,6 @@ const comeBack = () => {
 document.addEventListener('visibilitychange', comeBack);
 window.addEventListener('online', comeBack);
 
-speak(navigator.language);
+speak(...navigator.languages);
 if (token) show('door');
 else void trying(enterPage);

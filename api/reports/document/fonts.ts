@@ -8,23 +8,32 @@ interface Family {
   folder: string;
   /** Its style sheets, one for each weight. */
   sheets: readonly string[];
+  /** The script that is used of it; undefined: all. */
+  script?: string;
 }
-const family = (scope: string, name: string, sheets: readonly string[]): Family => ({
+const family = (scope: string, name: string, sheets: readonly string[], script?: string): Family => ({
   name,
   folder: dirname(require.resolve(`${scope}/${name}/package.json`)),
   sheets,
+  ...(script !== undefined && { script }),
 });
+const STATIC_CUTS = ['400.css', '600.css'];
 /**
- * Noto Sans has Latin, Greek, Cyrillic and more, in static cuts, which a PDF embeds as named fonts. Its Japanese,
- * Chinese and Korean variants are variable fonts, since their static cuts take 200 MB; the browser embeds their
- * characters as drawings.
+ * Noto Sans has Latin, Greek, Cyrillic and more, in static cuts, which a PDF embeds as named fonts, as have its Arabic,
+ * Hebrew and Thai variants. The Japanese, Chinese and Korean ones are variable fonts, since their static cuts take
+ * 200 MB; the browser embeds their characters as drawings.
  */
 const families = [
-  family('@fontsource', 'noto-sans', ['400.css', '600.css']),
+  family('@fontsource', 'noto-sans', STATIC_CUTS),
+  family('@fontsource', 'noto-sans-arabic', STATIC_CUTS, 'arabic'),
+  family('@fontsource', 'noto-sans-hebrew', STATIC_CUTS, 'hebrew'),
+  family('@fontsource', 'noto-sans-thai', STATIC_CUTS, 'thai'),
   ...['noto-sans-jp', 'noto-sans-sc', 'noto-sans-kr'].map((name) => family('@fontsource-variable', name, ['wght.css'])),
 ];
 /** Without quotes, so that it also fits into an attribute. */
-export const FONT_NAMES = 'Noto Sans, Noto Sans JP Variable, Noto Sans SC Variable, Noto Sans KR Variable, sans-serif';
+export const FONT_NAMES =
+  'Noto Sans, Noto Sans Arabic, Noto Sans Hebrew, Noto Sans Thai, Noto Sans JP Variable, Noto Sans SC Variable, ' +
+  'Noto Sans KR Variable, sans-serif';
 /** The heavier of the two weights. */
 export const BOLD = 600;
 const FILE = /^[a-z0-9-]+\.woff2$/;
@@ -49,11 +58,12 @@ function face(css: string): Face {
   return { css, ranges: ranges.map(([from, to = from]) => [from!, to!] as const) };
 }
 
-const facesOf = async ({ folder, name, sheets }: Family): Promise<Face[]> =>
+const facesOf = async ({ folder, name, sheets, script }: Family): Promise<Face[]> =>
   (await Promise.all(sheets.map((sheet) => readFile(join(folder, sheet), 'utf8')))).flatMap((css) =>
     css
       .replaceAll('./files/', `/fonts/${name}/`)
       .match(/@font-face \{[^}]*\}/g)!
+      .filter((rule) => script === undefined || rule.includes(`/${name}-${script}-`))
       .map(face),
   );
 let faces: Promise<Face[][]> | undefined;

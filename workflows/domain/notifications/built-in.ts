@@ -24,6 +24,13 @@ export const builtInLanguage = (
   default_language?: string | null,
 ): BuiltInLanguage => chosenLanguage(language, default_language) ?? 'en';
 
+/** The first built-in language that a browser's `Accept-Language` lists, else English. */
+export const acceptedLanguage = (header: string | undefined): BuiltInLanguage =>
+  (header ?? '')
+    .split(',')
+    .map((one) => primaryLanguage(one.split(';')[0]!.trim()))
+    .find((one) => hasBuiltIn(one)) ?? 'en';
+
 /** The built-in texts of each message to a participant, without the closing line with a contact. */
 export const builtInWords: Record<BuiltInLanguage, Record<ParticipantMessage, MessageWords>> = {
   en: {

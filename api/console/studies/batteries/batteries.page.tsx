@@ -42,12 +42,15 @@ export function BatteriesPage({
   const { batteries: texts, studies } = words;
   const number = new Intl.NumberFormat(LOCALES[language]);
   const at = `/console/studies/${study.id}/batteries`;
+  const configures = mayConfigure(user?.role);
   return (
     <>
       <StudyHead study={study} tab="batteries" />
       {said && <Notice kind="good">{texts.said[said]}</Notice>}
       {batteries.length === 0 ? (
-        <EmptyState title={texts.none}>{texts.noneWhat}</EmptyState>
+        <EmptyState title={texts.none}>
+          {texts.noneWhat} {configures && texts.createWhat}
+        </EmptyState>
       ) : (
         <Table<BatteryOutline>
           caption={studies.batteriesCaption(batteries.length)}
@@ -71,7 +74,7 @@ export function BatteriesPage({
           ]}
         />
       )}
-      {mayConfigure(user?.role) && (
+      {configures && (
         <>
           <h2>{texts.add}</h2>
           <section class="card">
@@ -165,7 +168,7 @@ function Modules({ battery, at, isOpen }: { battery: BatteryRecord; at: string; 
   const { batteries: texts, studies } = words;
   const { modules } = battery;
   const number = new Intl.NumberFormat(LOCALES[language]);
-  if (modules.length === 0) return <EmptyState title={texts.noTasks}>{texts.noTasksWhat}</EmptyState>;
+  if (modules.length === 0) return <EmptyState title={texts.noTasks}>{isOpen && texts.noTasksWhat}</EmptyState>;
   return (
     <Table<ModuleRow>
       caption={texts.tasksCaption(modules.length, minutesOf(modules))}
@@ -256,7 +259,7 @@ function PublicationOf({ view, at, configures }: { view: BatteryView; at: string
       <h2>{texts.publication(battery.version)}</h2>
       <p class="quiet">{texts.publicationWhat}</p>
       {isSame ? (
-        <p>{texts.same}</p>
+        <p>{battery.published_version === null ? texts.neverSame : texts.same}</p>
       ) : (
         <ul>
           {added.map(({ id, name }) => (

@@ -46,6 +46,7 @@ export const en = {
   } as Record<string, string>,
   optional: 'All other fields may stay empty.',
   noSite: 'No site',
+  chooseSite: 'Choose a site',
   submit: 'Enroll',
   refused: 'Nobody was enrolled',
   faults: {
@@ -143,6 +144,7 @@ export const de: typeof en = {
   },
   optional: 'Alle anderen Felder dürfen leer bleiben.',
   noSite: 'Kein Standort',
+  chooseSite: 'Standort wählen',
   submit: 'Einschließen',
   refused: 'Niemand wurde eingeschlossen',
   faults: {

@@ -3,7 +3,8 @@ type Texts = Record<string, string>;
 /** Words of the pages of batteries. */
 export const en = {
   none: 'The study has no battery yet',
-  noneWhat: 'A battery is the tasks of a visit, in their order. Create one below, add tasks, then publish it.',
+  noneWhat: 'A battery is the tasks of a visit, in their order.',
+  createWhat: 'Create one below, add tasks, then publish it.',
   add: 'Create a battery',
   create: 'Create as a draft',
   back: 'All batteries',
@@ -38,6 +39,7 @@ export const en = {
   publication: (version: number) => `What publishing version ${version} changes`,
   publicationWhat: 'Sessions that have begun keep their version. New ones get the published one.',
   same: 'Nothing: the draft is what is published.',
+  neverSame: 'Nothing: it has no task.',
   isAdded: 'Added:',
   isRemoved: 'Removed:',
   isChanged: 'Changed:',
@@ -90,9 +92,8 @@ export const en = {
 
 export const de: typeof en = {
   none: 'Die Studie hat noch keine Testbatterie',
-  noneWhat:
-    'Eine Testbatterie ist die Folge der Aufgaben einer Visite. Legen Sie unten eine an, fügen Sie Aufgaben ' +
-    'hinzu, dann veröffentlichen Sie sie.',
+  noneWhat: 'Eine Testbatterie ist die Folge der Aufgaben einer Visite.',
+  createWhat: 'Legen Sie unten eine an, fügen Sie Aufgaben hinzu, dann veröffentlichen Sie sie.',
   add: 'Testbatterie anlegen',
   create: 'Als Entwurf anlegen',
   back: 'Alle Testbatterien',
@@ -128,6 +129,7 @@ export const de: typeof en = {
   publication: (version) => `Was die Veröffentlichung von Fassung ${version} ändert`,
   publicationWhat: 'Begonnene Sitzungen behalten ihre Fassung. Neue bekommen die veröffentlichte.',
   same: 'Nichts: Der Entwurf ist, was veröffentlicht ist.',
+  neverSame: 'Nichts: Sie hat keine Aufgabe.',
   isAdded: 'Neu:',
   isRemoved: 'Fällt weg:',
   isChanged: 'Geändert:',
