@@ -219,10 +219,15 @@ async function retryFailedTriggers(tx: Tx, studyId: string, error: string): Prom
 /** Statement for a trigger. */
 export const eventStatement = (id: string): Statement => ({ sql: EVENT, values: [id] });
 
+export interface EarlierTrigger {
+  id: string;
+  participant_id: string | null;
+}
+
 /** The last trigger with the same bytes that was processed within the time; ignored triggers do not count. */
 export const earlierTrigger = (event: WebhookEventRow, hours: number): Statement => ({
   sql: `
-select id from webhook_events
+select id, participant_id from webhook_events
  where study_id = $1 and raw_body_hash = $2::bytea and id <> $3 and status = 'processed' and outcome <> 'ignored'
    and received_at > clock_timestamp() - make_interval(secs => $4)
  order by received_at desc limit 1`,

@@ -30,6 +30,33 @@ describe('data access group and site', function () {
     expect(await sites(study)).to.deep.equal([]);
   });
 
+  it('the same trigger while its group is no site is a duplicate, and updates once it is one', async () => {
+    const study = await stage.study();
+    const repeat = () =>
+      stage.simulator.control.sendTriggers(Number(study.projectId), {
+        record: 'r',
+        instrument: 'enroll',
+        event: 'baseline_arm_1',
+      });
+    await study.enroll('r', { enrolled: '2026-01-15' }, { data_access_group: 'site_north' });
+    const [first] = await study.settled(1);
+    await repeat();
+    const [, second] = await study.settled(2);
+    expect(second).to.include({ status: 'duplicate', duplicate_of_id: first!.id, outcome: null, error: null });
+    expect(second!.warnings.map(({ code }) => code)).to.deep.equal(['UNKNOWN_SITE']);
+    const made = await stage.call<{ id: string }>('POST', `/api/studies/${study.id}/sites`, {
+      site_code: 'site_north',
+    });
+    await repeat();
+    const [, , third] = await study.settled(3);
+    expect(third).to.include({ status: 'processed', outcome: 'updated', duplicate_of_id: null });
+    expect((await study.participants()).map((p) => p.site_id)).to.deep.equal([made.body.id]);
+    await repeat();
+    const [, , , fourth] = await study.settled(4);
+    expect(fourth).to.include({ status: 'duplicate', duplicate_of_id: third!.id });
+    expect(fourth!.warnings).to.deep.equal([]);
+  });
+
   it('a group that several sites may be: no site, and the event says so; one that is a site’s code is that site', async () => {
     const groups = ['university_hospita', 'ward_1'].map((name) => ({
       unique_group_name: name,

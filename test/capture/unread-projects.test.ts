@@ -60,6 +60,45 @@ describe('a project that cannot be described for a moment', function () {
     stage.simulator.control.clearFaults();
   });
 
+  it('whose dictionary is refused or empty is connected, and its triggers enroll by what is mapped', async () => {
+    const study = await stage.study({
+      ...mapped('code'),
+      dictionary: DICTIONARY.replace('subject_id', 'record_id'),
+    });
+    const saveIncomplete = (record: string, values: Record<string, string>) =>
+      stage.simulator.control.saveForm(Number(study.projectId), {
+        record,
+        instrument: 'enroll',
+        values,
+        complete: '0',
+        trigger: true,
+      });
+    for (const [index, refusal] of [{ status: 400 }, { body: '[]', content_type: 'application/json' }].entries()) {
+      stage.simulator.control.setFaults([{ project_id: Number(study.projectId), content: ['metadata'], ...refusal }]);
+      await saveIncomplete(`filled-${index}`, { enrolled: '2026-01-15' });
+      await saveIncomplete(`empty-${index}`, {});
+      const tested = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
+      expect([tested.status, tested.body['status'], tested.body['record_count']]).to.deep.equal([
+        200,
+        'connected',
+        2 * (index + 1),
+      ]);
+      await study.settled(2 * (index + 1));
+    }
+    stage.simulator.control.clearFaults();
+    const outcomes = (await study.events()).map(({ record, status, outcome }) => [record, status, outcome]);
+    expect(outcomes).to.have.deep.members([
+      ['filled-0', 'processed', 'created'],
+      ['empty-0', 'processed', 'ignored'],
+      ['filled-1', 'processed', 'created'],
+      ['empty-1', 'processed', 'ignored'],
+    ]);
+    expect((await study.participants()).map(({ external_id }) => external_id)).to.have.members([
+      'filled-0',
+      'filled-1',
+    ]);
+  });
+
   it('without events has its results later, and they are not refused for good', async () => {
     const study = await pushes.study({}, {}, 'subject_id', []);
     study.fault({ content: ['project'], status: 503, times: 2 });

@@ -1,6 +1,6 @@
 import type { ConnectionReport } from '../../../workflows/domain/capture/query.js';
 import type { CaptureClient } from './client.js';
-import { readDictionary } from './dictionary.js';
+import { primaryKeyOf } from './dictionary.js';
 import { CaptureFailure } from './failure.js';
 
 export const isSet = (value: unknown) => value === 1 || value === '1' || value === true;
@@ -22,12 +22,11 @@ export async function describe(client: CaptureClient): Promise<ConnectionReport>
 }
 
 /**
- * Counts records by their primary key, the first field of the dictionary: a longitudinal project has several rows for
- * each.
+ * Counts records by their primary key: a longitudinal project has several rows for each. A dictionary that is refused
+ * or empty is no reason to fail: triggers and pushes do without it.
  */
 async function countRecords(client: CaptureClient): Promise<number> {
-  const primaryKey = textValue((await readDictionary(client, { forms: [] })).rows[0]?.['field_name']);
-  if (primaryKey === '') throw new CaptureFailure('invalid_response', 'The capture system has an empty dictionary.');
+  const primaryKey = await primaryKeyOf(client);
   const rows = await client.exportRecords({ fields: [primaryKey] });
-  return new Set(rows.map((row) => textValue(row[primaryKey]))).size;
+  return new Set(rows.map((row) => textValue(row[primaryKey])).filter((id) => id !== '')).size;
 }

@@ -73,7 +73,7 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
   const record = recordOf(rows[0]!, primaryKey);
   const own = tellsByStatus(rows, rules)
     ? []
-    : ownFields(await dictionaryRows(client, { forms: [event.instrument] }), event.instrument);
+    : await formFields(client, config, event.instrument, primaryKey ?? firstOf(rows));
   const enrollment = enrollmentOf(rows, { ...rules, own });
   if (!enrollment && !hasForm(rows, event.instrument)) throw formNotExported(event.instrument);
   return {
@@ -85,6 +85,26 @@ export async function readRecord(deps: CaptureDeps, { event, config, rules }: Op
     boxes: await boxesOf(deps, client, config, enrollment),
     unread: await unreadOf(client, event.instrument, rows, absentFields(rows, config.participant_field_mapping)),
   };
+}
+
+const firstOf = ([row]: readonly ExportRow[]): string => Object.keys(row!)[0] ?? '';
+
+/**
+ * The fields of the enrollment form with values of their own. Where the dictionary is refused or empty these are the
+ * mapped ones, without the record id and the columns that each form has.
+ */
+async function formFields(
+  client: CaptureClient,
+  { participant_field_mapping: mapping }: DatacaptureConfigRow,
+  instrument: string,
+  primaryKey: string,
+): Promise<string[]> {
+  const dictionary = await dictionaryRows(client, { forms: [instrument] }).catch((failure: unknown) => {
+    if (failure instanceof CaptureFailure && failure.errorType === 'rejected' && !failure.forbidden) return [];
+    throw failure;
+  });
+  if (dictionary.length > 0) return ownFields(dictionary, instrument);
+  return Object.values(mapping).filter((field) => field !== primaryKey && !field.startsWith('redcap_'));
 }
 
 /**

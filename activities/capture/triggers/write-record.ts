@@ -5,7 +5,7 @@ import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-confi
 import { forgetReadings, readAgain, storeReading } from '../../../db/capture/datacapture-records.queries.js';
 import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
 import { earlierTrigger, endWebhookEvent, noteProgress } from '../../../db/capture/webhook-events.queries.js';
-import type { WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
+import type { EarlierTrigger, WebhookEventRow } from '../../../db/capture/webhook-events.queries.js';
 import { nowMs } from '../../../db/client/clock.js';
 import type { Tx } from '../../../db/client/database.js';
 import type { Statement } from '../../../db/client/one-trip.js';
@@ -18,6 +18,7 @@ import { neededField, readingOf } from '../../../workflows/domain/capture/readin
 import { latestDay } from '../../../workflows/domain/util/dates.js';
 import { decideBatch, wouldChange } from '../../anchor/decide-batch.js';
 import { recordBusy, TriggerRefused } from '../client/failure.js';
+import type { TriggerNotice } from '../notice.js';
 import { contentHashOf, readingHashOf } from '../record-hashes.js';
 import { isUnsettled } from '../sites.js';
 import { adoptSpellings, enrollsNobody, STUDY_CLOSED, writeParticipants } from '../write-participants.js';
@@ -51,7 +52,7 @@ export async function writeRecord(
   const { event, config, claim, record, enrollment, asked, missing } = material;
   if (await provesAccess(tx, config)) await retryForbidden(tx, event.study_id, 'read');
   if (!enrollment) return ignoreTrigger(tx, event);
-  const [[policy], [earlier], participants] = rows as [PolicyOf[], { id: string }[], unknown[]];
+  const [[policy], [earlier], participants] = rows as [PolicyOf[], EarlierTrigger[], unknown[]];
   const rules = {
     instrument: event.instrument,
     mapping: config.participant_field_mapping,
@@ -69,16 +70,15 @@ export async function writeRecord(
   };
   if (!(await storeReading(tx, event.study_id, event.record, event.id, claim, hashes))) throw recordBusy(200);
 
-  const duplicate = duplicateOf({
-    earlierEventId: earlier?.id ?? null,
-    unchanged: !claim.read_again && isUnchanged(claim, hashes),
-    participantExists: participants.length > 0,
-  });
   // An interrupted attempt finds its own reading: that is no duplicate.
-  if (duplicate && !event.participant_id) {
-    await endWebhookEvent(tx, event.id, { status: 'duplicate', duplicate_of_id: duplicate });
-    return { status: 'duplicate', outcome: null };
-  }
+  const repeated = event.participant_id
+    ? null
+    : duplicateOf({
+        earlierEventId: earlier?.id ?? null,
+        unchanged: isUnchanged(claim, hashes),
+        participantExists: participants.length > 0,
+      });
+  if (repeated && !claim.read_again) return endAsDuplicate(tx, event, repeated);
 
   const origin = {
     study_id: event.study_id,
@@ -97,7 +97,26 @@ export async function writeRecord(
   }
   if (isUnsettled(result.notices)) await readAgain(tx, event.study_id, [event.record]);
   if (neededField(reading.unread ?? [])) await forgetReadings(tx, event.study_id, [event.record]);
-  return decideHere(work, event, result);
+  return decideHere(
+    work,
+    event,
+    result,
+    repeated && earlier!.participant_id === result.participant_id ? repeated : null,
+  );
+}
+
+async function endAsDuplicate(
+  tx: Tx,
+  event: WebhookEventRow,
+  of: string,
+  warnings: TriggerNotice[] = [],
+): Promise<TriggerReport> {
+  await endWebhookEvent(tx, event.id, {
+    status: 'duplicate',
+    duplicate_of_id: of,
+    ...(warnings.length > 0 && { warnings }),
+  });
+  return { status: 'duplicate', outcome: null };
 }
 
 /** Whether a reading shows that there is access (again): after a fault, or by a token that nobody has tested. */
@@ -107,11 +126,13 @@ const provesAccess = async (tx: Tx, { study_id, sync_status }: DatacaptureConfig
 /**
  * The decision within this transaction: for a participant that it creates, whose workflow does not run yet, and if
  * there is nothing to decide. Otherwise the participant's workflow decides, which alone changes an existing anchor.
+ * @param repeated the trigger that this one repeats, if its record was only read again for what was left to be taken
  */
 async function decideHere(
   work: WriteTransaction,
   event: WebhookEventRow,
   result: WrittenParticipant,
+  repeated: string | null,
 ): Promise<CompletedTrigger | TriggerReport> {
   const { participant_id, notices, dates, differing } = result;
   if (result.outcome === 'created') {
@@ -121,6 +142,8 @@ async function decideHere(
     return completeTrigger(work.tx, event, { participant_id, notices, outcome: 'created', dated: dates.any }, decided);
   }
   const { needed, decided } = await wouldChange(work, participant_id);
+  if (repeated && result.outcome === 'unchanged' && !dates.any && !result.moved && !needed)
+    return endAsDuplicate(work.tx, event, repeated, notices);
   // An earlier attempt wrote the reading, and was interrupted before the participant's workflow answered.
   const handedOver = event.participant_id !== null && result.outcome === 'unchanged';
   const written = {

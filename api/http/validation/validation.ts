@@ -270,13 +270,25 @@ function wording(
       return patternWording(params.pattern, error);
     case 'x-visible':
       return BLANK;
+    case 'minLength':
+    case 'minItems':
+      return { code: codeOf(error), sentence: leastWording(error, Number(params.limit)) };
+    case 'maxLength':
+    case 'maxItems':
+      return { code: codeOf(error), sentence: `must have at most ${amount(error, Number(params.limit))}` };
     default:
-      return {
-        code: error.keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase(),
-        sentence: error.message ?? 'is not valid',
-      };
+      return { code: codeOf(error), sentence: error.message ?? 'is not valid' };
   }
 }
+
+/** The code of a rule by its keyword: `minLength` is MIN_LENGTH. */
+const codeOf = ({ keyword }: ErrorObject): string => keyword.replaceAll(/[A-Z]/g, (c) => `_${c}`).toUpperCase();
+
+const amount = ({ keyword }: ErrorObject, limit: number): string =>
+  `${limit} ${keyword.endsWith('Length') ? 'character' : 'item'}${limit === 1 ? '' : 's'}`;
+
+const leastWording = (error: ErrorObject, limit: number): string =>
+  limit === 1 ? 'must not be empty' : `must have at least ${amount(error, limit)}`;
 
 /** How a value of a format is written, where its name does not say so. */
 const WRITTEN: Record<string, string> = {
@@ -293,8 +305,7 @@ const BLANK = { code: 'BLANK', sentence: 'must not be blank' };
 function patternWording(pattern: unknown, { data, parentSchema }: ErrorObject): { code: string; sentence: string } {
   const schema = parentSchema as { minLength?: number; 'x-trimmed'?: boolean } | undefined;
   // An empty text breaks the pattern, too, but its length is the clearer reason.
-  if (data === '' && pattern !== '\\S' && (schema?.minLength ?? 0) > 0)
-    return { code: 'MIN_LENGTH', sentence: 'must not be empty' };
+  if (data === '' && (schema?.minLength ?? 0) > 0) return { code: 'MIN_LENGTH', sentence: 'must not be empty' };
   const blank = pattern === '\\S' || (schema?.['x-trimmed'] === true && !isVisible(data as string));
   return blank ? BLANK : { code: 'PATTERN', sentence: 'has characters that are not allowed here' };
 }
