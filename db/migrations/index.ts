@@ -93,7 +93,7 @@ import * as formerErasures from './0123-former-erasures.js';
 import * as reminderHours from './0124-reminder-hours.js';
 import * as enrollmentEvents from './0125-enrollment-events.js';
 import * as reminderCalendar from './0126-reminder-calendar.js';
-import * as orderedDeliveries from './0132-ordered-deliveries.js';
+import * as orderedDeliveries from './0127-ordered-deliveries.js';
 
 export interface SqlMigration {
   name: string;

@@ -2,7 +2,7 @@
  * Deliveries of an ordered subscription go out in the order in which streams follow the events: by transaction, and only
  * when no running one could still precede them.
  */
-export const name = '0132-ordered-deliveries';
+export const name = '0127-ordered-deliveries';
 export const up = `
 -- Deliveries written so far have none, and come first.
 alter table event_deliveries add column tx xid8;
