@@ -202,7 +202,9 @@ describe('the participant’s page, in a browser', function () {
     expect(held).to.have.length(1);
     await held[0]!.continue();
     await reads(page, 'Week 4');
-    expect(await words(page, 'body')).not.to.include('One moment, please');
+    await until(async () => !(await words(page, 'body')).includes('One moment, please') || undefined, {
+      what: 'the end of that sentence',
+    });
     expect(faults).to.deep.equal([]);
   });
 

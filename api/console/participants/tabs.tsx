@@ -75,7 +75,8 @@ export function TimelineTab({
             head: true,
             cell: (item) => (
               <>
-                <span class="tag">{timeline.kinds[item.kind] ?? item.kind}</span> {entryTitle(language, rowOf(item))}{' '}
+                <span class="tag">{timeline.kinds[item.kind] ?? item.kind}</span>{' '}
+                <bdi>{entryTitle(language, rowOf(item))}</bdi>{' '}
                 {item.data.planned === true && item.kind !== 'reminder' && (
                   <span class="quiet">({timeline.planned})</span>
                 )}
