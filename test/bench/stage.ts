@@ -48,8 +48,9 @@ export async function setStage(): Promise<Stage> {
     ...UNLIMITED,
     ACCESS_TOKEN_MINUTES: '600',
     JWT_SECRET: TOKEN_SECRET,
-    // The service's own sweep would take part of what a figure is about.
+    // The service's own jobs would take part of what a figure is about, and past visits would be missed.
     REMINDER_INTERVAL_SECONDS: '86400',
+    VISIT_STATUS_INTERVAL_SECONDS: '86400',
   });
   const { api, admin_email, admin_password, database_url } = service.run;
   const sql = new pg.Pool({ connectionString: database_url, max: 4 });
