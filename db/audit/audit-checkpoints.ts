@@ -51,6 +51,7 @@ export function makeCheckpoints(
   only?: string,
 ): Promise<Checkpointed> {
   const own = turn.then(() => signChains(database, by, only));
+  // The caller learns of its own failure; the next run only waits for the end.
   turn = own.catch(() => undefined);
   return own;
 }
