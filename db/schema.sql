@@ -2608,11 +2608,12 @@ declare v_at timestamptz := moment();
 begin
   insert into visit_states (participant_id, visit_id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
     completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, changed_at)
-  select n.participant_id, n.id, n.study_id, n.name, n.battery_id, n.datacapture_event, n.status, n.status_reason, n.target_date, n.window_open, n.window_close,
-    n.completed_at, n.session_id, n.anchor_reconciled_at, n.needs_review, n.reporting_target_date, v_at
-  from after n join before o on o.id = n.id
-  where (n.name, n.battery_id, n.datacapture_event, n.status, n.status_reason, n.target_date, n.window_open, n.window_close, n.completed_at, n.session_id, n.anchor_reconciled_at, n.needs_review, n.reporting_target_date)
-    is distinct from (o.name, o.battery_id, o.datacapture_event, o.status, o.status_reason, o.target_date, o.window_open, o.window_close, o.completed_at, o.session_id, o.anchor_reconciled_at, o.needs_review, o.reporting_target_date);
+  select c.*, v_at from (
+    select participant_id, id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
+      completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date from after
+    except
+    select participant_id, id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
+      completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date from before) c;
   return null;
 end $function$;
 
@@ -2909,16 +2910,27 @@ CREATE OR REPLACE FUNCTION public.visits_changed()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  waiting visit_to_plan[];
+  completed visit_to_plan[];
+  cancelled visit_to_plan[];
 begin
-  perform plan_reminders(array(
-    select row(n.id, n.study_id, n.participant_id, n.visit_key, n.status, n.target_date, n.window_close)::visit_to_plan from after_change n join before_change o on o.id = n.id
-    where n.status in ('scheduled', 'open', 'missed')
-      and ((o.target_date, o.window_close) is distinct from (n.target_date, n.window_close)
-           or (o.status <> n.status and not (o.status in ('scheduled', 'open') and n.status in ('scheduled', 'open'))))));
-  if exists (select from after_change n join before_change o on o.id = n.id where n.status in ('completed', 'cancelled') and o.status <> n.status) then
-    perform stop_reminders(array(select row(n.id, n.study_id, n.participant_id, n.visit_key, n.status, n.target_date, n.window_close)::visit_to_plan from after_change n join before_change o on o.id = n.id where n.status = 'completed' and o.status <> n.status), 'completed');
-    perform stop_reminders(array(select row(n.id, n.study_id, n.participant_id, n.visit_key, n.status, n.target_date, n.window_close)::visit_to_plan from after_change n join before_change o on o.id = n.id where n.status = 'cancelled' and o.status <> n.status), 'visit_cancelled');
-  end if;
+  -- To a reminder an open visit is a scheduled one, and the dates of one that has ended are nothing.
+  select array_agg(row(c.*)::visit_to_plan) filter (where c.status in ('scheduled', 'missed')),
+         array_agg(row(c.*)::visit_to_plan) filter (where c.status = 'completed'),
+         array_agg(row(c.*)::visit_to_plan) filter (where c.status = 'cancelled')
+  into waiting, completed, cancelled
+  from (
+    select id, study_id, participant_id, visit_key, case status when 'open' then 'scheduled' else status end as status,
+      case when status in ('scheduled', 'open', 'missed') then target_date end, case when status in ('scheduled', 'open', 'missed') then window_close end
+    from after_change
+    except
+    select id, study_id, participant_id, visit_key, case status when 'open' then 'scheduled' else status end,
+      case when status in ('scheduled', 'open', 'missed') then target_date end, case when status in ('scheduled', 'open', 'missed') then window_close end
+    from before_change) c;
+  if waiting is not null then perform plan_reminders(waiting); end if;
+  if completed is not null then perform stop_reminders(completed, 'completed'); end if;
+  if cancelled is not null then perform stop_reminders(cancelled, 'visit_cancelled'); end if;
   return null;
 end $function$;
 

@@ -6,7 +6,6 @@ import { closeChange, notedChange } from '../../db/outbox/pending-work.queries.j
 import { followBaseline, followWindows } from '../../db/scheduling/schedule-writes.queries.js';
 import { newerChanges, readScheduleInputs, readScheduleSources } from '../../db/scheduling/schedules.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
-import { forgetPlans } from '../../db/client/sets/fresh-plans.js';
 import { chunk } from '../../db/client/sets/chunk.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { dateAhead } from '../../workflows/domain/anchor/decide.js';
@@ -147,7 +146,6 @@ const reanchorPiece = async (
         awake.push(id);
     }
     await slot.acquire();
-    await forgetPlans(tx);
     await writeDecisions(tx, audit, change.study_id, decisions, { schedulesWritten: slot.release });
     await putOutbox(
       tx,

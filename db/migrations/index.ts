@@ -94,6 +94,7 @@ import * as reminderHours from './0124-reminder-hours.js';
 import * as enrollmentEvents from './0125-enrollment-events.js';
 import * as reminderCalendar from './0126-reminder-calendar.js';
 import * as orderedDeliveries from './0127-ordered-deliveries.js';
+import * as visitsComparedAsSets from './0128-visits-compared-as-sets.js';
 
 export interface SqlMigration {
   name: string;
@@ -198,5 +199,6 @@ export const migrations: readonly SqlMigration[] = [
   enrollmentEvents,
   reminderCalendar,
   orderedDeliveries,
+  visitsComparedAsSets,
 ];
 export const latestRevision = migrations.at(-1)!.name;
