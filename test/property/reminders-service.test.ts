@@ -13,7 +13,7 @@ import type { Service } from '../support/service.js';
 
 /** Messages that the gateway has taken when the worker dies. */
 const KILLED_AFTER = 5;
-const LIVES = 24,
+const LIVES = 30,
   RUNS = Number(process.env.PROPERTY_SERVICE_RUNS ?? 1);
 /** Days from an anchor date to its visit. */
 const TARGET_DAY = 10;
