@@ -67,7 +67,7 @@ describe('what somebody sends to Temporal by hand', () => {
         .execute(type, {
           workflowId: `by-hand/${randomUUID()}`,
           taskQueue: stage.run.temporal_task_queue,
-          workflowExecutionTimeout: '30s',
+          workflowExecutionTimeout: '90s',
           args,
         })
         .then(

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { requeueOverdue } from '../../activities/operations/reconcile.js';
 import { openDatabase } from '../../db/client/knex.js';
-import { overrideDecision } from '../../workflows/contract.js';
+import { overrideDecision, sourcesChanged } from '../../workflows/contract.js';
 import type { Http } from '../support/http.js';
 import { service, until } from '../support/service.js';
 import { DAY, Stage } from './stage.js';
 import type { AnchorStudy, Person } from './stage.js';
 
-/** Four seconds; and where something is to be done in the second half of it. */
+/** Four seconds; and where the approvers are to be reminded before the end. */
 const TIMEOUT_HOURS = 4 / 3600;
 const LONGER_MS = 12_000;
 interface Mail {
@@ -77,6 +77,16 @@ describe('deadlines of an override request, and lost workflows', function () {
     const { person, request } = await asked(study);
     const { requested_at, expires_at } = (await requestOf(person)) as { requested_at: string; expires_at: string };
     expect(Date.parse(expires_at) - Date.parse(requested_at)).to.be.closeTo(LONGER_MS, 500);
+    // From now on its end is far away: however late its mails come, nobody has decided it until then.
+    const endsIn = async (seconds: number) =>
+      (
+        await stage.sql<{ expires_at: string }>(
+          `update override_requests set expires_at = clock_timestamp() + :seconds * interval '1 second'
+           where id = :request and status = 'pending' returning expires_at`,
+          { seconds, request },
+        )
+      )[0]!.expires_at;
+    await endsIn(3_600);
     const [first, second] = await until(
       async () => {
         const mails = await mailsTo(approver.email);
@@ -84,11 +94,21 @@ describe('deadlines of an override request, and lost workflows', function () {
       },
       { what: 'two mails to the approver' },
     );
-    expect(Date.parse(second!.time) - Date.parse(requested_at)).to.be.within(LONGER_MS / 2 - 500, LONGER_MS);
+    expect(Date.parse(second!.time) - Date.parse(requested_at)).to.be.at.least(LONGER_MS / 2 - 500);
+    const [reminded] = await stage.sql<{ after_ms: number; in_time: boolean; status: string }>(
+      `select (extract(epoch from remind_at - requested_at) * 1000)::float8 as after_ms,
+         reminded_at >= remind_at as in_time, status from override_requests where id = ?`,
+      [request],
+    );
+    expect(reminded).to.include({ in_time: true, status: 'pending' });
+    expect(reminded!.after_ms).to.be.closeTo(LONGER_MS / 2, 250);
     for (const mail of [first!, second!])
       expect(mail.text).to.contain('2024-03-17').and.to.contain(DAY).and.to.contain('approvals');
     expect(await mailsTo(asker.email), 'who asked decides nothing').to.deep.equal([]);
 
+    const end = await endsIn(1);
+    // Any message lets the workflow look at it again.
+    await stage.handle(person.id).signal(sourcesChanged, {});
     const ended = await expires(person);
     expect(ended).to.include({ status: 'denied', decision_reason: 'expired', decided_by_id: null });
     const denied = await stage.admin.expect<{ items: { override_request_id: string }[] }>(
@@ -97,7 +117,7 @@ describe('deadlines of an override request, and lost workflows', function () {
       `/api/studies/${study.id}/approvals?status=denied`,
     );
     expect(denied.items.map((each) => each.override_request_id)).to.include(request);
-    expect(Date.parse(ended.decided_at as string)).to.be.at.least(Date.parse(expires_at));
+    expect(Date.parse(ended.decided_at as string)).to.be.at.least(Date.parse(end));
     expect((await person.history())[0]).to.include({
       event_type: 'OVERRIDE_DENIED',
       reason: 'expired',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { StudyDocument } from '../../db/exports/full-study/document.js';
+import { dateIn } from '../../workflows/domain/util/dates.js';
 import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
@@ -29,6 +30,8 @@ interface AgainView {
   decision: Record<string, unknown> | null;
   differences: string[];
 }
+
+const SITE_ZONE = 'Europe/Berlin';
 
 describe('decisions: what was known, by whose rule, and made again', function () {
   let stage: Stage;
@@ -81,10 +84,11 @@ describe('decisions: what was known, by whose rule, and made again', function ()
       await stage.sql('alter table anchor_decisions enable trigger insert_only');
     }
   };
-  const yearsSince = (day: string) =>
-    Number(new Date().toISOString().slice(0, 4)) -
-    Number(day.slice(0, 4)) -
-    (new Date().toISOString().slice(5, 10) < day.slice(5) ? 1 : 0);
+  /** Today in the zone of the person's site. */
+  const yearsSince = (day: string) => {
+    const today = dateIn(new Date().toISOString(), SITE_ZONE);
+    return Number(today.slice(0, 4)) - Number(day.slice(0, 4)) - (today.slice(5) < day.slice(5) ? 1 : 0);
+  };
   const allSame = async (person: Person): Promise<HistoryView[]> => {
     const history = await person.history();
     for (const entry of history) {
@@ -146,7 +150,7 @@ describe('decisions: what was known, by whose rule, and made again', function ()
       const study = await stage.study({ sources: [{ type: 'manual_entry' }, { type: 'randomization' }], ...policy });
       await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, {
         site_code: 'BER',
-        timezone: 'Europe/Berlin',
+        timezone: SITE_ZONE,
       });
       const person = await study.person(known);
       await stage.admin.expect(201, 'POST', `${person.path}/randomization`, {

@@ -82,24 +82,6 @@ const atVersion = (person: Person, number: number) =>
     },
     { what: `version ${number}` },
   );
-/**
- * Waits until the study's changes so far have been worked through: a participant made for it has the newest schedule.
- */
-const workedThrough = async (study: EdcStudy) => {
-  await until(async () => (await study.stage.sql('select id from outbox where subject = ?', [study.id])).length === 0, {
-    what: 'the change to be delivered',
-  });
-  const running = async () => {
-    const found: string[] = [];
-    for await (const run of study.stage.temporal.workflow.list({
-      query: `WorkflowType = 'studyReanchoring' AND ExecutionStatus = 'Running'`,
-    })) {
-      if (run.workflowId.includes(study.id)) found.push(run.workflowId);
-    }
-    return found.length;
-  };
-  await until(async () => (await running()) === 0, { what: 'the re-anchoring to end', interval: 300 });
-};
 
 describe('edc scheduling: events, instances, holidays', function () {
   let stage: Stage;
@@ -151,7 +133,7 @@ describe('edc scheduling: events, instances, holidays', function () {
     const study = await EdcStudy.make(stage);
     await study.event('BASE', 0);
     const followUp = await study.event('FU', 30, { repeating: { count: 2, every_days: 30 } });
-    await workedThrough(study);
+    await study.settled();
     await study.anchored('2024-03-01');
     await stage.admin.expect(200, 'PATCH', `/api/event-definitions/${followUp.id}`, { event_oid: 'LATER' });
     const codesOf = (rows: Loose[]) => rows.map(({ window_code }) => window_code).sort();
@@ -179,7 +161,7 @@ describe('edc scheduling: events, instances, holidays', function () {
     expect((await person.standing()).map((v) => v.target_date)).to.deep.equal(['2024-03-16']);
     expect(await targets(person)).to.deep.equal([]);
     await stage.admin.expect(200, 'PATCH', `/api/studies/${study.id}`, { config: { scheduling_mode: null } });
-    await workedThrough(study);
+    await study.settled();
     expect((await current(person)).version_number).to.equal(2);
   });
 
@@ -319,7 +301,7 @@ describe('edc scheduling: events, instances, holidays', function () {
         schedule_on_provisional: true,
         prerequisites: { require_consent_signed: false, custom_rule: 'participant.site_code == "RUH"' },
       });
-      await workedThrough(study);
+      await study.settled();
       const person = await study.person();
       expect((await person.set('2024-03-06')).body).to.include({ status: 'provisional' });
       expect(await targets(person)).to.deep.equal([['D2', 1, '2024-03-08']]);
@@ -345,7 +327,7 @@ describe('edc scheduling: events, instances, holidays', function () {
       expect(version.generation_warnings).to.deep.equal([
         'HOLIDAY_SHIFTED: D30 2024-04-03 → 2024-04-04 (holiday: A day off)',
       ]);
-      await workedThrough(study);
+      await study.settled();
       expect((await stays.versions()).map((v) => v.version_number)).to.deep.equal([1]);
       expect((await moves.versions())[0]).to.include({ status: 'superseded', supersede_reason: 'calendar_changed' });
       const kinds = await study.audit('holiday_calendar_changed');

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { addDays, dateIn } from '../../workflows/domain/util/dates.js';
+import { clearOfMidnight } from '../support/midnight.js';
 import { DAY, Stage } from './stage.js';
 import type { AnchorStudy, Person } from './stage.js';
 
@@ -23,6 +24,7 @@ describe('errors of the anchor date', function () {
 
   describe('5. validation codes, for a proposal and for an override alike', () => {
     it('FUTURE_DATE: after today, when cannot_be_future; not when the policy allows it', async () => {
+      await clearOfMidnight('UTC');
       const tomorrow = addDays(dateIn(new Date().toISOString(), 'UTC'), 1);
       const person = await plain.person();
       const refused = await person.set(tomorrow);

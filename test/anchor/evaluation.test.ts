@@ -337,8 +337,11 @@ describe('evaluation rules of the anchor date', function () {
         randomized_at: '2024-03-14T10:00:00Z',
       });
       await person.becomes({ status: 'finalized', enrollment_date: DAY });
-      const done = await stage.handle(person.id).query<{ waiting_for: string[] }>('anchorState');
-      expect(done.waiting_for).to.deep.equal([]);
+      // The record is written a moment before the workflow hears of it.
+      await until(async () => {
+        const done = await stage.handle(person.id).query<{ waiting_for: string[] }>('anchorState');
+        return expect(done.waiting_for).to.deep.equal([]);
+      });
     });
 
     it('a date that is final by the message which brought it leaves nothing to wait for', async () => {

@@ -23,6 +23,8 @@ const policy = {
   },
 };
 const WANTED = '2024-03-17';
+/** Ids, what tests make unique, and ports. */
+const RANDOM = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b\w+-[0-9a-f]{8}\b|:\d{2,5}(?=\/)/g;
 const SECRET = { phone: '+49 30 555666', date_of_birth: '1950-01-02' };
 
 describe('the mail to who asked for an override', function () {
@@ -66,7 +68,8 @@ describe('the mail to who asked for an override', function () {
       expect(mail.text).to.contain(said);
     expect(mail.text).to.contain(`/console/approvals/${request}`);
     expect(mail.html).to.contain('<a href').and.to.contain('lang="en"');
-    expect(`${mail.text}${mail.html}`).not.to.match(/secret|555666|1950/);
+    // What is random may have the digits of a year.
+    expect(`${mail.text}${mail.html}`.replaceAll(RANDOM, '…')).not.to.match(/secret|555666|1950/);
     expect(await notices(request)).to.have.length(1);
     const page = await fetch(/https?:\/\/\S+/.exec(mail.text)![0], { redirect: 'manual' });
     expect(page.headers.get('content-type') ?? 'text/html', 'a page, not JSON').to.contain('text/html');

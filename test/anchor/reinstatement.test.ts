@@ -9,8 +9,7 @@ import type { AnchorStudy, Person } from './stage.js';
 const today = new Date().toISOString().slice(0, 10);
 const DAY = addDays(today, -9);
 
-describe('A withdrawal that is taken back', function () {
-  this.timeout(60_000);
+describe('A withdrawal that is taken back', () => {
   let stage: Stage;
   let study: AnchorStudy;
   before(async () => {

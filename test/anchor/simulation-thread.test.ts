@@ -2,9 +2,7 @@ import { expect } from 'chai';
 import { compute } from '../../activities/simulation/compute.js';
 import { inputs, run, text } from './simulated.js';
 
-describe('the thread of a simulation', function threads() {
-  this.timeout(60_000);
-
+describe('the thread of a simulation', () => {
   it('computes what is computed here, from the sources as well', async () => {
     const told: number[] = [];
     expect(

@@ -147,14 +147,21 @@ export class Stage {
     });
   }
 
-  /** A study with this policy and a window on each of these days. */
+  /**
+   * A study with this policy and a window on each of these days, which are there from the start: no change of them is
+   * on its way to anybody.
+   */
   async study(
     policy: Record<string, unknown> = {},
     more: { fields?: Record<string, unknown>; days?: readonly number[] } = {},
   ): Promise<AnchorStudy> {
     const made = await newStudy(this.admin, { config: { enrollment_date_policy: policy }, ...more.fields });
     const study = new AnchorStudy(this, made.id);
-    for (const day of more.days ?? [0, 30]) await study.window(day);
+    await this.sql(
+      `insert into visit_windows (study_id, code, name, target_day, window_before, window_after, is_baseline)
+       select ?, 'D' || day, 'Day ' || day, day, 3, 3, day = 0 from unnest(?::int[]) as day`,
+      [made.id, more.days ?? [0, 30]],
+    );
     return study;
   }
 

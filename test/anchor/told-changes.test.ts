@@ -6,8 +6,7 @@ import type { AnchorStudy, Person } from './stage.js';
 
 const policy = { sources: [{ type: 'manual_entry' }], prerequisites: { require_eligibility_confirmed: true } };
 
-describe('A change of a study after which its participants wait for something else', function () {
-  this.timeout(90_000);
+describe('A change of a study after which its participants wait for something else', () => {
   let stage: Stage;
   before(async () => {
     stage = await Stage.open();

@@ -5,8 +5,7 @@ import { DAY, Stage } from './stage.js';
 
 const manual = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false } };
 
-describe('What one feature does while another is at work', function () {
-  this.timeout(90_000);
+describe('What one feature does while another is at work', () => {
   let stage: Stage;
   before(async () => {
     stage = await Stage.open();

@@ -43,6 +43,8 @@ describe('What a workflow waits for after a change of the study', () => {
     await person.set(DAY);
     await waitsFor(person, ['consent']);
     await study.settled();
+    // Its start is a message as well, which it may take after the date.
+    await person.settled();
     const length = async () => (await stage.handle(person.id).describe()).historyLength;
     const before = await length();
     await stage.admin.expect(200, 'PATCH', `/api/studies/${study.id}`, { timezone: 'Europe/Berlin' });

@@ -1,22 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import jwt from 'jsonwebtoken';
-import { startApi } from '../support/api-process.js';
-import type { ApiProcess } from '../support/api-process.js';
 import { Http } from '../support/http.js';
 import { enterAsCaregiver, enterPortal } from '../support/portal.js';
+import { service } from '../support/service.js';
 import { DAY_MS, Site, trials } from './stage.js';
 import type { BulkView } from './stage.js';
 
 /** A withdrawal ends a device's login: its last token cannot be renewed. */
 describe('A withdrawn participant’s device whose token has expired', () => {
-  const secret = 'a signing secret that this test knows';
-  let site: Site;
-  let api: ApiProcess;
+  let site: Site, secret: string;
   before(async () => {
     site = await Site.open();
-    api = await startApi({ JWT_SECRET: secret });
+    secret = readFileSync(join((await service()).data_dir, 'keys', 'JWT_SECRET'), 'utf8').trim();
   });
-  after(() => api.stop());
 
   /** A participant's device with a token that expired so many days ago. */
   async function device(days: number): Promise<{ id: string; bearer: Http; live: Http }> {
@@ -24,7 +22,7 @@ describe('A withdrawn participant’s device whose token has expired', () => {
     const live = await enterPortal(site.http, id);
     const { iss, aud, sub, role, sid, jti } = jwt.decode(live.token!) as jwt.JwtPayload;
     const exp = Math.floor((Date.now() - days * DAY_MS) / 1000) - 60;
-    return { id, live, bearer: new Http(api.url, jwt.sign({ iss, aud, sub, role, sid, jti, exp }, secret)) };
+    return { id, live, bearer: new Http(site.http.base, jwt.sign({ iss, aud, sub, role, sid, jti, exp }, secret)) };
   }
   const bulk = (participantId: string) => ({
     sessions: [site.item('s', { participantId })],
@@ -109,7 +107,7 @@ describe('A withdrawn participant’s device whose token has expired', () => {
       const live = await enterAsCaregiver(site.http, site.study.id, id);
       const claims = jwt.decode(live.token!) as jwt.JwtPayload;
       const { iat: _iat, ...kept } = { ...claims, exp: Math.floor((Date.now() - days * DAY_MS) / 1000) - 60 };
-      return { id, live, expired: new Http(api.url, jwt.sign(kept, secret, { noTimestamp: true })) };
+      return { id, live, expired: new Http(site.http.base, jwt.sign(kept, secret, { noTimestamp: true })) };
     }
     const about = (id: string) => ({ headers: { 'X-Participant-ID': id } });
     const outcomes = async (by: Http, body: object, options = {}) =>

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
 import { byHand, dayIn } from '../notifications/stage.js';
+import { clearOfMidnight } from '../support/midnight.js';
 import { enterPortal } from '../support/portal.js';
 
 /** A day later than in the zone of the studies when their visits are made. */
@@ -13,6 +14,7 @@ describe('The status of a visit is that of the present date', () => {
     stage = await Stage.open();
   });
   after(() => stage.close());
+  beforeEach(() => clearOfMidnight(WEST, EAST, 'UTC'));
 
   const enrolled = async (timezone: string, date: string, days: readonly number[]) => {
     const study = await stage.study(byHand, { days, fields: { timezone } });

@@ -4,6 +4,7 @@ import { seesEverything } from '../support/everything.js';
 import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import { Http } from '../support/http.js';
 import type { Answer, Loose } from '../support/http.js';
+import { clearOfMidnight } from '../support/midnight.js';
 import { service, until } from '../support/service.js';
 import { readingSealed } from '../support/temporal.js';
 
@@ -65,8 +66,12 @@ export class Site {
     readonly participant: Loose,
   ) {}
 
-  /** @param by another caller than the shared service's admin */
+  /**
+   * Early enough on the day, so that `day` is the same until a test ends, here and where a day begins first and last.
+   * @param by another caller than the shared service's admin
+   */
   static async open(fields: Record<string, unknown> = {}, by?: Http): Promise<Site> {
+    await clearOfMidnight('UTC', 'Pacific/Kiritimati', 'Pacific/Pago_Pago');
     const http = by ?? (await admin());
     const study = await newStudy(http, fields);
     return new Site(http, study, await newParticipant(http, study.id));

@@ -37,7 +37,7 @@ describe('A completed visit that is to do again', () => {
     );
   const override = (date: string) =>
     site.http.expect(200, 'POST', `${anchor}/override`, { new_enrollment_date: date, reason: 'wrong' });
-  const moved = { target_date: day(5), window_open: day(3), window_close: day(7) };
+  const moved = () => ({ target_date: day(5), window_open: day(3), window_close: day(7) });
 
   it('is on the days that the schedule has for it now, without what was compared with its completion', async () => {
     const [visit] = await visits('D10');
@@ -49,7 +49,7 @@ describe('A completed visit that is to do again', () => {
       reporting_target_date: day(5),
     });
     const again = await site.http.expect(200, 'POST', `/api/visits/${visit!.id}/reopen`, { reason: 'another person' });
-    expect(again).to.include({ ...moved, status: 'scheduled', completed_at: null, reporting_target_date: null });
+    expect(again).to.include({ ...moved(), status: 'scheduled', completed_at: null, reporting_target_date: null });
     expect(
       (await visits('D10')).map(({ id }) => id),
       'it stays the one row that it is',
@@ -81,6 +81,6 @@ describe('A completed visit that is to do again', () => {
     const path = `/api/studies/${site.study.id}/sync-conflicts/${(kept as Loose).id}/resolve`;
     const resolved = await site.http.post(path, { keep: 'local', reason: 'the paper notes say so' });
     expect(resolved.status, resolved.text).to.equal(200);
-    expect(await site.seeVisit(visit!.id)).to.include({ ...moved, status: 'scheduled', completed_at: null });
+    expect(await site.seeVisit(visit!.id)).to.include({ ...moved(), status: 'scheduled', completed_at: null });
   });
 });

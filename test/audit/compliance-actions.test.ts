@@ -3,8 +3,7 @@ import { startApi } from '../support/api-process.js';
 import { admin, newStudy, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 
-describe('A compliance action', function () {
-  this.timeout(60_000);
+describe('A compliance action', () => {
   let root: Http;
   before(async () => {
     root = await admin();

@@ -63,20 +63,31 @@ describe('A verification of the audit in the background', () => {
   it('that an operator terminated in Temporal, or that Temporal lost, goes on', async () => {
     const stage = await Stage.open();
     try {
-      const begun = async () => {
-        const [row] = await stage.sql<{ id: string }>(
-          `insert into audit_verifications (chain, created_at) values (?, now() - interval '5 minutes') returning id`,
-          [study.id],
-        );
-        return row!.id;
-      };
+      const begun = async () =>
+        (
+          await stage.sql<{ id: string }>(`insert into audit_verifications (chain) values (?) returning id`, [study.id])
+        )[0]!.id;
       const [terminated, lost] = [await begun(), await begun()];
+      const workflowId = auditVerificationId(terminated);
       const handle = await stage.temporal.workflow.start(workflowTypes.auditVerification, {
-        workflowId: auditVerificationId(terminated),
+        workflowId,
         taskQueue: unique('nobody-works-here'),
         args: [{ verification_id: terminated }],
       });
       await handle.terminate('by an operator');
+      await until(
+        async () =>
+          (await stage.temporal.workflow.count(`WorkflowId = '${workflowId}' AND ExecutionStatus = 'Terminated'`))
+            .count > 0,
+        {
+          what: 'Temporal to list it as terminated',
+        },
+      );
+      // The service's own sweep takes none that is as young as they were until now.
+      await stage.sql(`update audit_verifications set created_at = now() - interval '5 minutes' where id in (?, ?)`, [
+        terminated,
+        lost,
+      ]);
       await restartLostWorkflows({ database: stage.database, client: stage.temporal }, 60);
       for (const id of [terminated, lost])
         await until(async () =>

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { expect } from 'chai';
 import { builtServer } from '../../scripts/temporal-postgres/programs.js';
 import { evaluate, participantAnchorId, workflowTypes } from '../../workflows/contract.js';
 import { DAY, Stage } from '../anchor/stage.js';
+import { incompatibleBundle } from '../replay/incompatible.js';
 import { Cluster } from '../support/cluster.js';
 import type { ClusterOptions } from '../support/cluster.js';
 import { root } from '../support/environment.js';
@@ -35,16 +36,6 @@ const SERVERS: Record<string, ClusterOptions> = {
   'that of production': { temporal: 'postgres' },
 };
 
-const quiet = () => undefined;
-const silent = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
-let bundle: ReturnType<typeof bundleWorkflowCode> | undefined;
-/** The workflows of another release, bundled once for all servers. */
-const otherRelease = () =>
-  (bundle ??= bundleWorkflowCode({
-    workflowsPath: join(root, 'test', 'replay', 'incompatible.ts'),
-    logger: silent,
-  }));
-
 for (const [server, options] of Object.entries(SERVERS)) {
   describe(`A workflow whose task fails again and again (Temporal: ${server})`, function failing() {
     this.timeout(900_000);
@@ -65,7 +56,7 @@ for (const [server, options] of Object.entries(SERVERS)) {
 
     /** A worker of another release works on the service's own task queue instead of the service's. */
     const underOtherRelease = async <T>(work: () => Promise<T>): Promise<T> => {
-      const { code } = await otherRelease();
+      const { code } = await incompatibleBundle();
       await cluster.member('worker1').stop();
       const connection = await NativeConnection.connect({ address: cluster.run.temporal });
       try {

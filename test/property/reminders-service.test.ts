@@ -39,6 +39,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ kind: 'complete' as const }, { kind: 'withdraw' as const }) },
 );
 const life = fc.record({ zone: hours, days, steps: fc.array(step, { maxLength: 3 }) });
+/** Whose reminder has been due for some minutes, and stays so: some messages there are in any run. */
+const QUIET: { zone: number; days: number; steps: Step[] } = { zone: 0, days: 0, steps: [] };
+const QUIETS = KILLED_AFTER + 1;
 /**
  * What the gateway does with a message; once in each run the worker dies after it was taken and before that is noted.
  */
@@ -215,14 +218,16 @@ describe('properties of reminders on the running service, over random lives, wit
       if (wanted && row.is_due && row.is_present && !['opted_out', 'already_sent'].includes(row.reason ?? ''))
         expect([row.status, times.length > 0], `exactly once: ${story}`).to.deep.equal(['sent', true]);
     }
-    expect(rows.filter(({ status }) => status === 'sent').length, 'lives that end with a message').to.be.greaterThan(3);
+    expect(rows.filter(({ status }) => status === 'sent').length, 'lives that end with a message').to.be.at.least(
+      QUIETS,
+    );
     expect(await study.chainVerifies()).to.equal(true);
   }
 
   it('each visit’s reminder is sent at most once for each target date, and exactly once where it stayed true', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(life, { minLength: LIVES, maxLength: LIVES }), ways, (lives, behaviour) =>
-        run(lives, [...behaviour]),
+        run([...Array<typeof QUIET>(QUIETS).fill(QUIET), ...lives], [...behaviour]),
       ),
       { numRuns: RUNS, endOnFailure: true },
     );

@@ -1,20 +1,23 @@
-/** The workflows with deliberate breaks, for the test that a replay finds such a thing. All others are as they are. */
-import { sleep } from '@temporalio/workflow';
-import * as present from '../../workflows/anchor/participant-anchor.workflow.js';
-import * as push from '../../workflows/capture/push-results.workflow.js';
-import type { ParticipantAnchorStart, PushReport, PushResultsStart, WaitingState } from '../../workflows/contract.js';
+import { readFileSync } from 'node:fs';
+import { workflowBundle } from '../anchor/small-runs.js';
 
-// What is declared here stands before what is only passed on.
-export * from '../../workflows/index.js';
+/** What each of them begins with, for the tests that such a thing is found. All others are as they are. */
+const BREAKS: Record<string, string> = {
+  // It waits before it works.
+  participantAnchor: `await new Promise((go) => setTimeout(go, 3_600_000));`,
+  // It leaves out every step.
+  pushResults: `return { status: 'skipped', error_type: null, records_imported: null, wait_ms: null };`,
+};
 
-/** Waits before it works. */
-export async function participantAnchor(start: ParticipantAnchorStart): Promise<WaitingState | null> {
-  await sleep('1 hour');
-  return present.participantAnchor(start);
-}
-
-/** Leaves out every step. */
-export async function pushResults(start: PushResultsStart): Promise<PushReport> {
-  if (Date.now() > 0) return { status: 'skipped', error_type: null, records_imported: null, wait_ms: null };
-  return push.pushResults(start);
+/** The bundle of the present workflows with deliberate breaks: to bundle other sources takes seconds. */
+export async function incompatibleBundle(): Promise<{ code: string }> {
+  const { codePath } = await workflowBundle();
+  let code = readFileSync(codePath, 'utf8');
+  for (const [workflow, broken] of Object.entries(BREAKS)) {
+    const beginning = `async function ${workflow}(start) {\n`;
+    const parts = code.split(beginning);
+    if (parts.length !== 2) throw new Error(`${codePath} has ${parts.length - 1} functions ${workflow}`);
+    code = parts.join(`${beginning}${broken}\n`);
+  }
+  return { code };
 }

@@ -1,12 +1,13 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker, bundleWorkflowCode } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { expect } from 'chai';
 import { workflowBundle } from '../anchor/small-runs.js';
 import { root } from '../support/environment.js';
 import '../support/quiet-runtime.js';
+import { incompatibleBundle } from './incompatible.js';
 
 const folder = join(root, 'test', 'replay', 'histories');
 const histories = readdirSync(folder)
@@ -87,11 +88,7 @@ describe('workflows that run already', function () {
   });
 
   it('a change that breaks them is found: one that waits before it works, and one that leaves its steps out, do not replay', async () => {
-    const { code } = await bundleWorkflowCode({
-      workflowsPath: join(root, 'test', 'replay', 'incompatible.ts'),
-      logger: { log: () => {}, trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-    });
-    const results = await replay({ code });
+    const results = await replay(await incompatibleBundle());
     const broken = [...results].filter(([name]) => name.startsWith('anchor-') || name.startsWith('push-results'));
     expect(broken.length).to.be.above(8);
     for (const [name, error] of broken) expect(error?.name, name).to.equal('DeterminismViolationError');
