@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, Page } from 'puppeteer-core';
+import type { Browser, CDPSession, Page } from 'puppeteer-core';
 import { launchBrowser } from '../support/browser.js';
 import { goodPassword } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -140,24 +140,34 @@ export const textOf = (page: Page, selector = 'body'): Promise<string> =>
 export async function axe(page: Page): Promise<string[]> {
   const before = page.viewport();
   const found: string[] = [];
-  for (const theme of ['light', 'dark'] as const) {
+  // The protocol’s own evaluation passes the page’s policy, which lets no script in but its files.
+  const session = await page.createCDPSession();
+  // In an order that changes one thing at a time.
+  for (const [viewport, theme] of [
+    [DESKTOP, 'light'],
+    [DESKTOP, 'dark'],
+    [PHONE, 'dark'],
+    [PHONE, 'light'],
+  ] as const) {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
-    for (const viewport of [DESKTOP, PHONE]) {
+    if (page.viewport()?.width !== viewport.width || page.viewport()?.height !== viewport.height)
       await page.setViewport(viewport);
-      const where = `${theme}, ${viewport.width} px`;
-      found.push(...(await violations(page, theme === 'light' ? RULES : COLOR_RULES)).map((one) => `${where}: ${one}`));
-      const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
-      if (wide > viewport.width) found.push(`${where}: the page is ${wide} px wide`);
-    }
+    const where = `${theme}, ${viewport.width} px`;
+    const rules = theme === 'light' ? RULES : COLOR_RULES;
+    found.push(...(await violations(session, rules, viewport === DESKTOP)).map((one) => `${where}: ${one}`));
+    const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
+    if (wide > viewport.width) found.push(`${where}: the page is ${wide} px wide`);
   }
+  await session.detach();
   if (before) await page.setViewport(before);
   return found;
 }
 
-/** @param rules names of rules, or of groups of them */
-async function violations(page: Page, rules: readonly string[]): Promise<string[]> {
-  // The protocol’s own evaluation passes the page’s policy, which lets no script in but its files.
-  const session = await page.createCDPSession();
+/**
+ * @param rules names of rules, or of groups of them
+ * @param preload whether axe asks for the page's style sheets again: the one rule that reads them knows no width
+ */
+async function violations(session: CDPSession, rules: readonly string[], preload: boolean): Promise<string[]> {
   const run = async (expression: string): Promise<unknown> => {
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       expression,
@@ -169,10 +179,10 @@ async function violations(page: Page, rules: readonly string[]): Promise<string[
   };
   // It stays with the page, whatever its width and theme.
   if (!(await run(`'axe' in window`))) await run(`${AXE};undefined`);
+  const options = { runOnly: rules, resultTypes: ['violations'], selectors: false, preload };
   const found = await run(
-    `axe.run(document, ${JSON.stringify({ runOnly: rules, resultTypes: ['violations'], selectors: false })}).then(({ violations }) =>
+    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
       violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => id + ' (' + help + '): ' + html.slice(0, 200))))`,
   );
-  await session.detach();
   return found as string[];
 }

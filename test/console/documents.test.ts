@@ -26,10 +26,10 @@ describe('documents of the console', function () {
 
   const userId = async (email: string): Promise<string> =>
     (await sql.query<{ id: string }>('select id from users where email = $1', [email])).rows[0]!.id;
-  const reader = async (study?: string, base = stage.run.api) => {
+  const reader = async (study?: string, role: 'researcher' | 'coordinator' = 'researcher') => {
     const id = study ?? (await newStudy(stage.admin)).id;
-    const who = await user(stage.admin, 'researcher', { study_ids: [id] });
-    const visitor = await Visitor.of(base, who.email);
+    const who = await user(stage.admin, role, { study_ids: [id] });
+    const visitor = await Visitor.of(stage.run.api, who.email);
     return { study: id, email: who.email, userId: await userId(who.email), visitor };
   };
   /** Asks for the document of a study. @returns the address that it leads to */
@@ -116,41 +116,20 @@ describe('documents of the console', function () {
     expect((await visitor.get(`${first}/file`)).status).to.equal(404);
   });
 
-  it('are of the user who asked, for as long as the user may read the study', async () => {
-    const { study, userId: id, visitor } = await reader();
-    const at = await order(visitor, study);
-    await says(visitor, at, READY);
-    const { visitor: other } = await reader(study);
-    for (const path of [at, `${at}/file`]) expect((await other.get(path)).status, path).to.equal(404);
-    expect((await other.get(`${at}/progress`)).text).to.equal('');
-    expect((await other.get(LIST)).text).not.to.include(at);
-    expect((await visitor.get(LIST)).text).to.include(at);
-    const elsewhere = await newStudy(stage.admin);
-    await stage.admin.expect(200, 'PATCH', `/api/users/${id}`, { study_ids: [elsewhere.id] });
-    for (const path of [at, `${at}/file`]) expect((await visitor.get(path)).status, path).to.equal(404);
-    expect((await visitor.get(LIST)).text).not.to.include(at);
-  });
-
-  it('are gone for who sees other sites than when they were printed', async () => {
-    const study = (await newStudy(stage.admin)).id;
-    const site = await stage.admin.expect(201, 'POST', `/api/studies/${study}/sites`, {
-      site_code: 'S1',
-      timezone: 'UTC',
-    });
-    const who = await user(stage.admin, 'coordinator', { study_ids: [study] });
-    const visitor = await Visitor.of(stage.run.api, who.email);
-    const at = await order(visitor, study);
-    await says(visitor, at, READY);
-    await stage.admin.expect(200, 'PATCH', `/api/users/${await userId(who.email)}`, { site_ids: [site.id] });
-    expect((await visitor.get(`${at}/file`)).status).to.equal(404);
-  });
+  let once: ReturnType<typeof print> | undefined;
+  const print = async () => {
+    const by = await reader(undefined, 'coordinator');
+    const at = await order(by.visitor, by.study);
+    await says(by.visitor, at, READY);
+    return { ...by, at };
+  };
+  /** A document that several tests look at: each takes seconds to print. */
+  const printed = () => (once ??= print());
 
   it('are shown and given by every process, and one that fails says why', async () => {
     const api = await startApi({ CHROMIUM_PATH: '/nonexistent/chromium' });
     try {
-      const { study, email, visitor } = await reader();
-      const at = await order(visitor, study);
-      await says(visitor, at, READY);
+      const { study, email, visitor, at } = await printed();
       const there = await Visitor.of(api.url, email);
       expect((await there.get(`${at}/file`)).text.slice(0, 5)).to.equal('%PDF-');
       const failing = await order(there, study);
@@ -160,6 +139,36 @@ describe('documents of the console', function () {
         .and.to.include('Ready');
     } finally {
       await api.stop();
+    }
+  });
+
+  it('are gone for who sees other sites than when they were printed', async () => {
+    const { study, userId: id, visitor, at } = await printed();
+    const site = await stage.admin.expect(201, 'POST', `/api/studies/${study}/sites`, {
+      site_code: 'S1',
+      timezone: 'UTC',
+    });
+    const sees = (site_ids: string[]) => stage.admin.expect(200, 'PATCH', `/api/users/${id}`, { site_ids });
+    await sees([site.id]);
+    expect((await visitor.get(`${at}/file`)).status).to.equal(404);
+    await sees([]);
+    expect((await visitor.get(`${at}/file`)).status, 'the same as then').to.equal(200);
+  });
+
+  it('are of the user who asked, for as long as the user may read the study', async () => {
+    const { study, userId: id, visitor, at } = await printed();
+    const { visitor: other } = await reader(study);
+    for (const path of [at, `${at}/file`]) expect((await other.get(path)).status, path).to.equal(404);
+    expect((await other.get(`${at}/progress`)).text).to.equal('');
+    expect((await other.get(LIST)).text).not.to.include(at);
+    expect((await visitor.get(LIST)).text).to.include(at);
+    const elsewhere = await newStudy(stage.admin);
+    await stage.admin.expect(200, 'PATCH', `/api/users/${id}`, { study_ids: [elsewhere.id] });
+    try {
+      for (const path of [at, `${at}/file`]) expect((await visitor.get(path)).status, path).to.equal(404);
+      expect((await visitor.get(LIST)).text).not.to.include(at);
+    } finally {
+      await stage.admin.expect(200, 'PATCH', `/api/users/${id}`, { study_ids: [study] });
     }
   });
 

@@ -298,7 +298,8 @@ describe('a form of the console that was refused once, and meanwhile overtaken b
 
   it('takes back no move of a visit that somebody else has made', async () => {
     const person = await study.person();
-    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const now = Date.now();
+    const day = (days: number) => new Date(now + days * 86_400_000).toISOString().slice(0, 10);
     const { id } = await stage.admin.expect(201, 'POST', '/api/schedules/visits', {
       participant_id: person.id,
       name: 'Extra',

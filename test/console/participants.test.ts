@@ -25,6 +25,17 @@ describe('the console’s list of participants', function () {
     return Visitor.of(stage.run.api, by);
   };
 
+  /** So many participants, numbered from 00, each made after the one before. No workflow is begun for those of tomorrow. */
+  const enrolled = (of: AnchorStudy, letter: string, count: number, domain: string | null = null) =>
+    stage.sql(
+      `with p as (insert into participants (study_id, participant_code, email, created_at)
+         select :id, :letter || lpad(n::text, 2, '0'), lower(:letter) || n || '@' || :domain::text,
+           now() + interval '1 day' + n * interval '1 second' from generate_series(0, :count::int - 1) n
+         returning id, study_id)
+       insert into anchor_dates (participant_id, study_id) select id, study_id from p`,
+      { id: of.id, letter, count, domain },
+    );
+
   it('begins with what to do first, and enrolls one', async () => {
     const empty = await stage.study(withApproval);
     await stage.admin.expect(201, 'POST', `/api/studies/${empty.id}/sites`, { site_code: 'GRZ', name: 'Graz' });
@@ -127,11 +138,7 @@ describe('the console’s list of participants', function () {
     const many = await stage.study(withApproval);
     const by = await signedIn(((await many.as('coordinator')) as unknown as { email: string }).email);
     const domain = `${unique('clinic')}.example.org`;
-    for (let i = 0; i < 51; i += 1)
-      await stage.admin.expect(201, 'POST', `/api/studies/${many.id}/participants`, {
-        participant_code: `M${String(i).padStart(2, '0')}`,
-        email: `m${i}@${domain}`,
-      });
+    await enrolled(many, 'M', 51, domain);
     await many.person({ participant_code: 'P@7' });
     const find = (fields: Record<string, string>) =>
       by.post('/console/participants', '/console/participants', { study: '', status: '', ...fields });
@@ -148,10 +155,7 @@ describe('the console’s list of participants', function () {
 
   it('has pages, and of other studies nothing', async () => {
     const many = await stage.study(withApproval);
-    for (let i = 0; i < 52; i += 1)
-      await stage.admin.expect(201, 'POST', `/api/studies/${many.id}/participants`, {
-        participant_code: `N${String(i).padStart(2, '0')}`,
-      });
+    await enrolled(many, 'N', 52);
     const by = (await many.as('researcher')) as unknown as { email: string };
     const visitor = await signedIn(by.email);
     const first = (await visitor.get('/console/participants')).text;

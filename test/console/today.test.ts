@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Stage } from '../anchor/stage.js';
 import { Site, day } from '../assessment/stage.js';
 import { whileTheDayLasts } from '../reports/world.js';
 import { admin, newParticipant, unique, user } from '../support/http.js';
@@ -219,7 +220,16 @@ describe('the console’s visits of today', function () {
 
   it('of more than a page say which of them are shown, on paper too', async () => {
     const site = await Site.open({ timezone: 'UTC' });
-    for (let i = 0; i < 52; i += 1) await site.visit({ name: `Visit ${i}` }, [-1, 1]);
+    const stage = await Stage.open();
+    try {
+      await stage.sql(
+        `insert into scheduled_visits (visit_key, study_id, participant_id, name, target_date, window_open, window_close)
+         select gen_random_uuid(), ?, ?, 'Visit ' || n, ?, ?, ? from generate_series(0, 51) n`,
+        [site.study.id, site.participant.id, day(-1), day(-1), day(1)],
+      );
+    } finally {
+      await stage.close();
+    }
     const { page } = await openConsole(browser, '/console/today');
     await signIn(page, (await staffOf(site.study.id)).email);
     await page.emulateMediaType('print');

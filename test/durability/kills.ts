@@ -152,11 +152,12 @@ class Maker {
   }
 
   private async online(n: number): Promise<Fact> {
+    // A day that ends while something is away closes no visit.
     const id = await this.participant(n),
-      today = new Date().toISOString().slice(0, 10);
+      [today, tomorrow] = [0, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10));
     const visit = await this.post(
       '/api/schedules/visits',
-      { participant_id: id, name: 'A visit', target_date: today, window_open: today, window_close: today },
+      { participant_id: id, name: 'A visit', target_date: today, window_open: today, window_close: tomorrow },
       [201],
       n,
       'visit',

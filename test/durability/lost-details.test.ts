@@ -14,7 +14,7 @@ const POLICY = {
 };
 
 describe('The details of a message that a crash of the database took', function () {
-  this.timeout(90_000);
+  this.timeout(150_000);
   let stage: Stage;
   before(async () => {
     stage = await Stage.open();

@@ -10,7 +10,7 @@ import { service } from '../support/service.js';
 import type { Database } from '../../db/client/database.js';
 
 describe('A database that takes a connection and then says nothing', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
 
   it('is one that is away: 503 to a client, and however often an activity meets it, its work is not given up', async () => {
     const sockets = new Set<Socket>();
@@ -42,7 +42,7 @@ describe('A database that takes a connection and then says nothing', function ()
 });
 
 describe('A database that says nothing more on connections that are open', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let database: Database, link: Link;
   before(async () => {
     const url = new URL((await service()).database_url);

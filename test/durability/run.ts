@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Stage } from '../anchor/stage.js';
 import { Cluster } from '../support/cluster.js';
 import { Random } from '../support/random.js';
@@ -74,6 +75,19 @@ export async function chaosRun(
   }
 }
 
+const SEEN_MS = 60_000,
+  AGAIN_MS = 500;
+/** What there is once nothing is wrong with it, or when all patience is over. */
+async function atLast(look: () => Promise<Observed>, ledger: Ledger): Promise<Observed> {
+  const deadline = performance.now() + SEEN_MS;
+  let seen = await look();
+  while (faultsOf(ledger, seen).length > 0 && performance.now() < deadline) {
+    await sleep(AGAIN_MS);
+    seen = await look();
+  }
+  return seen;
+}
+
 async function reckoned(
   { seed, participants, clients, pace = BRISK, chaosSeconds, different = 0, say }: ChaosOptions,
   cluster: Cluster,
@@ -124,12 +138,8 @@ async function reckoned(
     () => [],
     (fault: Error) => [fault.message],
   );
-  // Visibility lags behind what has happened by a moment.
-  let seen = await observe(stage, setting, ledger);
-  for (let look = 0; look < 20 && faultsOf(ledger, seen).length > 0; look += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    seen = await observe(stage, setting, ledger);
-  }
+  // Visibility lags behind what has happened by a moment, by more on a busy machine.
+  const seen = await atLast(() => observe(stage, setting, ledger), ledger);
   return {
     seed,
     ledger,

@@ -8,8 +8,8 @@ import type { Loose } from '../support/http.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
-/** Eight at a time, each given up after ten seconds: anyone who waits behind them waits for more than a minute. */
-const MAILS = 64;
+/** Eight at a time, each given up after ten seconds: anyone who waits behind them waits for most of a minute. */
+const MAILS = 40;
 /** No more than there are connections to the database: on a slow machine the others are refused. */
 const AT_ONCE = 8;
 

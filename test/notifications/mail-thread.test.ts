@@ -35,7 +35,7 @@ const faultOf = (sending: Promise<void>): Promise<unknown> =>
   );
 
 describe('Very many mails', function many() {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let smtp: SMTPServer;
   let url: string;
   let crowd: BulkMailer;
@@ -181,14 +181,7 @@ describe('Very many mails', function many() {
     /** A study with so many reminders that are due; answers its id. */
     async function due(count: number): Promise<string> {
       const { id } = await desk.study({ send_at: clockIn(zone, -10) }, { timezone: zone });
-      await desk.stage.sql(
-        `with s as (select id, (now() at time zone timezone)::date + 1 as day from studies where id = ?),
-         p as (insert into participants (study_id, participant_code, email, created_at)
-           select s.id, 'MANY-' || n, 'many-' || n || '@example.org', now() + interval '1 day' from s, generate_series(1, ?::integer) n returning id, study_id)
-         insert into scheduled_visits (visit_key, study_id, participant_id, name, target_date, window_open, window_close)
-         select gen_random_uuid(), p.study_id, p.id, 'Visit 1', s.day, s.day, s.day from p, s`,
-        [id, count],
-      );
+      await desk.visitors(id, count);
       return id;
     }
     const sentOf = async (study: string) =>

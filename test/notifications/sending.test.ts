@@ -276,7 +276,7 @@ describe('Reminders are sent', function sending() {
         },
       });
       const of = await study({});
-      for (let i = 0; i < 40; i += 1) await desk.visit(await desk.person(of), tomorrow());
+      await desk.visitors(of.id, 40);
       const dead = sweepHere({ email: channel('dies') }, { leaseSeconds: 3 });
       const alive = async () => {
         await sweepHere({ email: channel('lives') });

@@ -104,6 +104,22 @@ export class Desk {
     });
   }
 
+  /**
+   * So many participants with a visit tomorrow. No workflow is begun for them: the sweep for those without one leaves
+   * participants of tomorrow alone.
+   */
+  async visitors(studyId: string, count: number): Promise<void> {
+    await this.stage.sql(
+      `with s as (select id, (now() at time zone timezone)::date + 1 as day from studies where id = ?),
+       p as (insert into participants (study_id, participant_code, email, created_at)
+         select s.id, 'MANY-' || n, 'many-' || n || '@example.org', now() + interval '1 day'
+           from s, generate_series(1, ?::integer) n returning id, study_id)
+       insert into scheduled_visits (visit_key, study_id, participant_id, name, target_date, window_open, window_close)
+       select gen_random_uuid(), p.study_id, p.id, 'Visit 1', s.day, s.day, s.day from p, s`,
+      [studyId, count],
+    );
+  }
+
   async of(who: { id: string }, more = ''): Promise<NotificationView[]> {
     return (
       await this.stage.admin.expect<{ items: NotificationView[] }>(

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { freePort } from '../support/api-process.js';
+import { freePort } from '../support/ports.js';
 import { login, newParticipant, newStudy } from '../support/http.js';
 import { startService } from '../support/service.js';
 import { until } from '../support/until.js';

@@ -125,11 +125,11 @@ for (const [server, options] of Object.entries(SERVERS)) {
         await lock.raw(`set local idle_in_transaction_session_timeout = 0`);
         await lock.raw('select 1 from anchor_dates where participant_id = ? for update', [busy.id]);
         await stage.handle(busy.id).startUpdate(evaluate, { args: [{}], waitForStage: 'ACCEPTED' });
+        expect((await gauge()).participantAnchor).to.equal(0);
         await stage.admin.expect(201, 'POST', `/api/studies/${study.id}/participants/${broken.id}/consents`, {
           status: 'signed',
           signed_at: '2024-03-01T09:00:00Z',
         });
-        expect((await gauge()).participantAnchor).to.equal(0);
         const { namespaceInfo } = await stage.temporal.workflowService.describeNamespace({
           namespace: cluster.run.temporal_namespace,
         });
@@ -159,7 +159,14 @@ for (const [server, options] of Object.entries(SERVERS)) {
           status: 'ok',
           detail: 'workflow tasks fail again and again: 1',
         });
-        const named = told().filter(({ level, msg }) => level === 50 && msg.includes('fails again and again'));
+        // Said a moment after it is counted.
+        const named = await until(
+          () => {
+            const lines = told().filter(({ level, msg }) => level === 50 && msg.includes('fails again and again'));
+            return lines.length > 0 ? lines : undefined;
+          },
+          { what: 'the log to say that it fails' },
+        );
         expect(named.map(({ workflow_id, problem }) => [workflow_id, problem])).to.deep.equal([
           [participantAnchorId(broken.id), 'NonDeterministicError'],
         ]);
@@ -179,7 +186,6 @@ for (const [server, options] of Object.entries(SERVERS)) {
         what: 'the repaired workflow to be forgotten',
       });
       expect((await health()).dependencies.worker).not.to.have.property('detail');
-      // Said a moment after it is counted.
       await until(
         () =>
           Promise.resolve(

@@ -52,7 +52,7 @@ describe('Workers that are frozen', function () {
           expect(seen.dependencies.worker.status).to.equal('down');
           return seen;
         },
-        { what: 'the worker to be down', timeout: 45_000, interval: 500 },
+        { what: 'the worker to be down', timeout: 60_000, interval: 500 },
       );
       expect(health.status).to.equal('down');
       expect(health.dependencies.worker.detail).to.match(/^no worker has shown a sign of life for \d+ seconds$/);

@@ -21,7 +21,7 @@ const bytes = (key: string) => encryptionKeyBytes(key)!;
 const meta = (payload: Payload, name: string) => Buffer.from(payload.metadata![name]!).toString();
 
 describe('The codec of payloads', () => {
-  const payload = defaultPayloadConverter.toPayload({ participant_id: 'p-1', reason: 'typed by hand' })!;
+  const payload = defaultPayloadConverter.toPayload({ participant_id: 'person-1', reason: 'typed by hand' })!;
 
   it('seals with the current key, names it, and opens again; the same twice is never the same', async () => {
     const codec = new EncryptionCodec({ current: bytes(NEW), former: [] });
@@ -30,10 +30,10 @@ describe('The codec of payloads', () => {
       'binary/encrypted',
       payloadKeyId(bytes(NEW)),
     ]);
-    expect(Buffer.from(one.data!).toString('latin1')).not.to.contain('typed by hand').and.not.to.contain('p-1');
+    expect(Buffer.from(one.data!).toString('latin1')).not.to.contain('typed by hand').and.not.to.contain('person-1');
     expect(Buffer.from(one.data!).equals(Buffer.from(two.data!))).to.equal(false);
     expect((await codec.decode([one])).map((opened) => defaultPayloadConverter.fromPayload(opened))).to.deep.equal([
-      { participant_id: 'p-1', reason: 'typed by hand' },
+      { participant_id: 'person-1', reason: 'typed by hand' },
     ]);
   });
 

@@ -6,7 +6,7 @@ import { postgresPart } from '../../scripts/runtime/postgres/postgres.js';
 import { temporaryDataDir, service } from '../support/service.js';
 
 describe('A start on a machine that is too busy for PostgreSQL to answer at once', function busy() {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   it('goes on once it answers', async () => {
     const { hostname, port, password } = new URL((await service()).database_url);
@@ -39,7 +39,8 @@ describe('A start on a machine that is too busy for PostgreSQL to answer at once
         },
       );
       await ready(undefined as never, new AbortController().signal);
-      expect(asked).to.equal(2);
+      // As often as the machine is too busy for: the next one, as a rule.
+      expect(asked).to.be.at.least(2);
       expect(readyWithinSeconds, 'a log is replayed for longer than a minute').to.be.greaterThan(600);
     } finally {
       for (const socket of open) socket.destroy();

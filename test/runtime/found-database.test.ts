@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { failedStart, startService, temporaryDataDir, type Service } from '../support/service.js';
+import { copyTemplate } from '../support/template.js';
 
 /** A start that cannot go on says so in a sentence, without a stack, and exits with 1. */
 async function refused(dataDir: string): Promise<string> {
@@ -22,14 +23,18 @@ async function refused(dataDir: string): Promise<string> {
   return output;
 }
 
-/** A folder for a database beside the data folder, as a start by root makes one. */
+/** A database beside the data folder, as a start by root may make one; where there is a prepared one, it is that. */
 function outside(): { dataDir: string; database: string } {
   const elsewhere = temporaryDataDir();
   const dataDir = temporaryDataDir();
-  for (const folder of [elsewhere, dataDir]) mkdirSync(folder, { mode: 0o711 });
+  mkdirSync(elsewhere, { mode: 0o711 });
+  copyTemplate(dataDir);
+  mkdirSync(dataDir, { mode: 0o711, recursive: true });
   const database = join(elsewhere, 'postgres');
-  // A first start makes its database as a folder of this user, or of PostgreSQL's where root starts it.
-  symlinkSync(database, join(dataDir, 'postgres'));
+  // Of this user, or of PostgreSQL's where root has made it.
+  const made = join(dataDir, 'postgres');
+  if (existsSync(made)) renameSync(made, database);
+  symlinkSync(database, made);
   return { dataDir, database };
 }
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
 import type { StoredMail } from '../../scripts/runtime/mail/mail-store.js';
-import { reservePorts } from '../../scripts/runtime/ports.js';
 import { root, testEnvironment } from '../support/environment.js';
+import { freePorts } from '../support/ports.js';
 import { compiled } from '../support/program.js';
 import { temporaryDataDir } from '../support/service.js';
 
@@ -48,10 +48,9 @@ describe('the mail catcher', () => {
     });
 
   before(async () => {
-    const { MAIL_PORT, MAIL_UI_PORT } = await reservePorts('127.0.0.1', { MAIL_PORT: 'auto', MAIL_UI_PORT: 'auto' });
-    await Promise.all([MAIL_PORT.release(), MAIL_UI_PORT.release()]);
-    ports = { MAIL_PORT: String(MAIL_PORT.port), MAIL_UI_PORT: String(MAIL_UI_PORT.port) };
-    base = `http://127.0.0.1:${MAIL_UI_PORT.port}`;
+    const { MAIL_PORT, MAIL_UI_PORT } = await freePorts(['MAIL_PORT', 'MAIL_UI_PORT']);
+    ports = { MAIL_PORT: String(MAIL_PORT), MAIL_UI_PORT: String(MAIL_UI_PORT) };
+    base = `http://127.0.0.1:${MAIL_UI_PORT}`;
     await start();
   });
   after(() => end('SIGTERM'));

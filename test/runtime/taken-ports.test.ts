@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { join } from 'node:path';
@@ -74,7 +74,10 @@ describe('A start beside a program that takes each port as soon as it is free', 
   });
 
   it('takes another port for its database, Temporal server or mail catcher', async () => {
-    const dataDir = temporaryDataDir();
+    const [dataDir, elsewhere] = [temporaryDataDir(), temporaryDataDir()];
+    for (const folder of [dataDir, elsewhere]) mkdirSync(folder, { mode: 0o711 });
+    // A first start makes its database where a link leads.
+    symlinkSync(join(elsewhere, 'postgres'), join(dataDir, 'postgres'));
     let over = false;
     const stealing = (async () => {
       const seen = new Set<number>();
@@ -92,14 +95,16 @@ describe('A start beside a program that takes each port as soon as it is free', 
       return undefined;
     })();
     try {
-      service = await startService({ DATA_DIR: dataDir }, { fresh: true });
+      service = await startService({ DATA_DIR: dataDir, PORT: 'auto' }, { fresh: true });
     } finally {
       over = true;
     }
     const port = await stealing;
     expect(port, 'one was taken').to.be.a('number');
-    const { api, database_url, temporal, temporal_ui, mail_ui } = service.run;
-    expect([api, database_url, temporal, temporal_ui, mail_ui].join(' ')).not.to.include(String(port));
+    const { api, database_url, temporal, temporal_ui, mail_ui, smtp } = service.run;
+    const places = [api, database_url, `tcp://${temporal}`, temporal_ui!, mail_ui!, smtp!];
+    expect(places.map((place) => Number(new URL(place).port))).not.to.include(port);
     await until(async () => (await fetch(`${api}/api/health/detailed`)).status === 200, { what: 'all of it to work' });
+    expect(existsSync(join(elsewhere, 'postgres', 'PG_VERSION'))).to.equal(true);
   });
 });

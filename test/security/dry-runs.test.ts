@@ -19,11 +19,13 @@ describe('Dry runs of a policy by one user', () => {
   after(() => sql?.end());
 
   const tried = (by: Http) => by.post(`/api/studies/${study.id}/config/enrollment-policy?dry_run=true`, {});
+  /** Requests alone: the worker's sweeps wait for the table as well. */
   const waiting = async (n: number) =>
     until(
       async () => {
         const { rows } = await sql.query<{ n: number }>(
-          `select count(*)::int as n from pg_locks where relation = 'visit_windows'::regclass and not granted`,
+          `select count(*)::int as n from pg_locks join pg_stat_activity using (pid)
+             where relation = 'visit_windows'::regclass and not granted and application_name = 'api'`,
         );
         return rows[0]!.n >= n;
       },

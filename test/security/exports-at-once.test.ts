@@ -17,11 +17,13 @@ describe('Files that one user reads at once', () => {
   });
   afterEach(() => sql?.end());
 
+  /** Requests alone: the worker's sweeps wait for the table as well. */
   const waiting = async (n: number) =>
     until(
       async () => {
         const { rows } = await sql.query<{ n: number }>(
-          `select count(*)::int as n from pg_locks where relation = 'scheduled_visits'::regclass and not granted`,
+          `select count(*)::int as n from pg_locks join pg_stat_activity using (pid)
+             where relation = 'scheduled_visits'::regclass and not granted and application_name = 'api'`,
         );
         return rows[0]!.n >= n;
       },

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { NODE_OPTIONS } from '../../scripts/runtime/node-part.js';
-import { reservePorts } from '../../scripts/runtime/ports.js';
 import { root, testEnvironment } from './environment.js';
 import { compiled } from './program.js';
 import { service } from './service.js';
 import { payloadKeyOf } from './temporal.js';
+
+export { freePort } from './ports.js';
 
 export interface ApiProcess {
   url: string;
@@ -80,11 +81,4 @@ export async function failedApi(overrides: Record<string, string>): Promise<{ co
   // Its end, and all that it said: the streams may end after the process.
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, output: output() };
-}
-
-/** A port that nobody listens on, and that no outgoing connection is given either. */
-export async function freePort(): Promise<number> {
-  const { free } = await reservePorts('127.0.0.1', { free: 'auto' });
-  await free.release();
-  return free.port;
 }

@@ -23,6 +23,7 @@ import { buildServer } from '../../scripts/temporal-postgres/programs.js';
 import { readSettings } from '../../settings.js';
 import { root, testEnvironment } from './environment.js';
 import { Link } from './link.js';
+import { freePorts } from './ports.js';
 import { copyTemplate } from './template.js';
 import { removeDataRoot, temporaryDataDir } from './service.js';
 
@@ -32,7 +33,7 @@ export interface ClusterOptions {
   /** Settings of API and worker processes. */
   settings?: Record<string, string>;
   /** What the environment of one of them has besides, by its name. */
-  own?: (name: string) => Record<string, string>;
+  own?: (name: string) => NodeJS.ProcessEnv;
   say?: (line: string) => void;
   /** A folder that PostgreSQL keeps its files in, instead of the data folder. */
   postgresAt?: string;
@@ -175,12 +176,7 @@ export class Cluster {
     const onPostgres = this.options.temporal === 'postgres';
     const ports = await reservePorts<string>(
       host,
-      Object.fromEntries(
-        ['postgres', ...(onPostgres ? [] : ['temporal', 'ui']), 'mail', 'mailUi', ...apiNames].map((name) => [
-          name,
-          'auto' as const,
-        ]),
-      ),
+      await freePorts(['postgres', ...(onPostgres ? [] : ['temporal', 'ui']), 'mail', 'mailUi', ...apiNames]),
     );
     this.reservations.push(...Object.values(ports));
     const at = (name: string) => ports[name]!.port;

@@ -9,6 +9,7 @@ import type { SupervisorRecord } from '../../scripts/runtime/lock.js';
 import { end, gone, identify, signal } from '../../scripts/runtime/processes.js';
 import type { RunJson } from '../../scripts/runtime/run-json.js';
 import { root, testEnvironment } from './environment.js';
+import { freePort } from './ports.js';
 import { copyTemplate } from './template.js';
 import { until } from './until.js';
 
@@ -68,8 +69,10 @@ export async function startService(
 ): Promise<Service> {
   const dataDir = overrides.DATA_DIR ?? temporaryDataDir();
   if (overrides.DATA_DIR === undefined && !fresh) copyTemplate(dataDir, overrides);
+  // The servers choose others where somebody takes theirs before they start, and after a crash; the API does not.
+  const PORT = overrides.PORT ?? String(await freePort());
   const { child, output } = spawnSupervisor(
-    testEnvironment({ ...onOtherTemporal(dataDir), ...overrides, DATA_DIR: dataDir }),
+    testEnvironment({ ...onOtherTemporal(dataDir), ...overrides, PORT, DATA_DIR: dataDir }),
   );
   const file = join(dataDir, 'run.json');
   const read = () => JSON.parse(readFileSync(file, 'utf8')) as RunJson;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Long enough for a machine that is busy with other things: how fast something is, a benchmark says. */
-const PATIENCE_MS = 45_000;
+const PATIENCE_MS = 60_000;
 
 /** The first look comes again soon; later ones leave the processor to those who are waited for. */
 const FIRST_INTERVAL_MS = 50,

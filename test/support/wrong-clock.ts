@@ -21,15 +21,21 @@ export class WrongClock {
     this.set(0);
   }
 
-  /** By so many seconds it is ahead from now on. How long something takes is measured as before. */
+  /**
+   * By so many seconds it is ahead from now on: of the clock that the tests have, which may be moved itself. How long
+   * something takes is measured as before.
+   */
   set(seconds: number): void {
-    writeFileSync(`${this.file}.new`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}\n`, { mode: 0o644 });
+    const ahead = seconds + Number(process.env.FAKETIME ?? 0);
+    writeFileSync(`${this.file}.new`, `${ahead < 0 ? '-' : '+'}${Math.abs(ahead)}\n`, { mode: 0o644 });
     renameSync(`${this.file}.new`, this.file);
   }
 
-  get environment(): Record<string, string> {
+  get environment(): NodeJS.ProcessEnv {
     return {
       LD_PRELOAD: this.library,
+      // It would count for more than the file.
+      FAKETIME: undefined,
       FAKETIME_TIMESTAMP_FILE: this.file,
       FAKETIME_CACHE_DURATION: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
