@@ -1,6 +1,7 @@
 import type { OverrideBack, RequestOverride } from '../../../workflows/contract.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
-import { factsAfter, judgeOverrideBack, noTransition, standingFacts } from '../../../workflows/domain/anchor/decide.js';
+import { factsAfter, judgeOverrideBack, noTransition } from '../../../workflows/domain/anchor/decide.js';
+import { standingFacts } from '../../../workflows/domain/anchor/kept-facts.js';
 import { grant, judgedOverride, warningsOf } from './judged-override.js';
 import type { Judged } from './judged-override.js';
 import { auditOfFailedRules, givenReason, reasonRequired, rejected, rejectedByRules } from './outcome.js';
