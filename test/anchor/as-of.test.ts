@@ -282,6 +282,9 @@ describe('what the service believed at an instant', function () {
     await visit(`${second!.id}/reopen`, { reason: 'needed' });
     const { updated_at } = now.find(({ id }) => id === second!.id)!;
     expect(await statusThen(second!.id, updated_at)).to.equal('cancelled');
+    expect((await person.override('2024-03-20')).status).to.equal(200);
+    for (const planned of (await person.standing()).filter((one) => one.id !== extra.id && one.id !== first!.id))
+      expect(await statusThen(planned.id, planned.updated_at), 'planned by the override').to.equal('missed');
   });
 
   it('the record of visits is written by the database alone, one row a change, and stays as it is', async () => {
