@@ -140,7 +140,7 @@ export const reasonRequired = (detail: string): CommandOutcome =>
   });
 
 /**
- * The same for one that is sent by hand and leaves the reason out: refused as a request of the API without it; one that is
+ * The same for a message by hand that leaves the reason out: refused as a request of the API without it. One that is
  * there and blank is `REASON_REQUIRED`.
  */
 export const reasonMissing = (message: string): CommandOutcome =>
