@@ -2604,7 +2604,7 @@ CREATE OR REPLACE FUNCTION public.record_changed_visits()
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-declare v_at timestamptz := moment();
+declare v_at timestamptz := least(moment(), (select min(updated_at) from after));
 begin
   insert into visit_states (participant_id, visit_id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
     completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, changed_at)
@@ -2629,7 +2629,8 @@ begin
   insert into visit_states (participant_id, visit_id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
     completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, changed_at)
   select participant_id, id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
-    completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, v_at
+    completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date,
+    case when schedule_version_id is null then least(v_at, created_at) else v_at end
   from made;
   return null;
 end $function$;

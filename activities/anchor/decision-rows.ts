@@ -1,5 +1,6 @@
 import type { AnchorWrite, HistoryWrite } from '../../db/anchor/anchor-writes.queries.js';
-import { factsAfter, standingFacts } from '../../workflows/domain/anchor/decide.js';
+import { factsAfter } from '../../workflows/domain/anchor/decide.js';
+import { standingFacts } from '../../workflows/domain/anchor/kept-facts.js';
 import type { Transition } from '../../workflows/domain/util/types.js';
 import type { AnchorDecision } from './commands/outcome.js';
 import { orderedId } from '../util/ordered-id.js';

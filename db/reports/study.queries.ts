@@ -204,12 +204,17 @@ export interface TaskReport {
   metrics: Record<string, Distribution>;
 }
 
+/** Sessions that the resolution of a sync conflict has set aside: they are kept, and do not count. */
+const SET_ASIDE = `select t.id from sync_conflicts c join assessment_sessions t on t.id = c.session_id
+  where c.study_id = :study and c.keep = 'server' and c.resolution = 'both_kept' and t.status = 'abandoned'`;
+
 /**
  * Tasks of the counted sessions; if those are all of the study, no session is looked up. Two branches, of which one
  * runs: with `or` between them a study of very many sessions would look them up task by task.
  */
 function tasksOf(asked: ReportScope): string {
-  const tasks = `select k.task, ${taskSummary('k')} as summary from session_tasks k where k.study_id = :study`;
+  const tasks = `select k.task, ${taskSummary('k')} as summary from session_tasks k
+    where k.study_id = :study and k.session_id not in (${SET_ASIDE})`;
   const ofSessions = `k.session_id in (select t.id from assessment_sessions t
     where ${countNumber(asked, 't.started_at')})`;
   return isUnfiltered(asked)

@@ -128,7 +128,7 @@ const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', co
     where p.id = any($3::uuid[])),
   w as (
     insert into scheduled_visits (study_id, participant_id, created_at, updated_at, status, ${FIELDS.join(', ')})
-    select n.study_id, n.participant_id, now(), now(), case when n.today between x.window_open and x.window_close
+    select n.study_id, n.participant_id, moment(), moment(), case when n.today between x.window_open and x.window_close
       then 'open' else 'scheduled' end, ${FIELDS.map((field) => `x.${field}`).join(', ')}
     from jsonb_to_recordset($2::jsonb) as x(${FIELDS.map((field) => `${field} ${VISIT_FIELDS[field]}`).join(', ')})
       join n on n.id = x.schedule_version_id),

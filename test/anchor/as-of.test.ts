@@ -264,6 +264,34 @@ describe('what the service believed at an instant', function () {
     expect((await (await study.as('data_manager')).get(`${person.path}/schedule?as_of=${at}`)).status).to.equal(200);
   });
 
+  it('an instant that an answer names is one at which it was so', async () => {
+    const study = await stage.study({}, { fields: { consent_mode: 'external' } });
+    const person = await study.person();
+    await person.set(DAY);
+    const [first, second] = await person.standing();
+    const visit = (path: string, body: object) => stage.admin.expect<Loose>(200, 'POST', `/api/visits/${path}`, body);
+    await person.complete(first!.id);
+    await visit(`${second!.id}/cancel`, { reason: 'not needed' });
+    const extra = await stage.admin.expect<Loose & { created_at: string }>(201, 'POST', '/api/schedules/visits', {
+      participant_id: person.id,
+      name: 'Extra',
+      target_date: DAY,
+      window_open: DAY,
+      window_close: DAY,
+    });
+    const now = await person.visits();
+    const statusThen = async (id: string, at: string) =>
+      (await scheduleOf(person, at)).visits.find((one) => one.id === id)?.status;
+    for (const { id, status, updated_at } of now) expect(await statusThen(id, updated_at), status).to.equal(status);
+    expect(await statusThen(extra.id, extra.created_at)).to.equal('missed');
+    await visit(`${second!.id}/reopen`, { reason: 'needed' });
+    const { updated_at } = now.find(({ id }) => id === second!.id)!;
+    expect(await statusThen(second!.id, updated_at)).to.equal('cancelled');
+    expect((await person.override('2024-03-20')).status).to.equal(200);
+    for (const planned of (await person.standing()).filter((one) => one.id !== extra.id && one.id !== first!.id))
+      expect(await statusThen(planned.id, planned.updated_at), 'planned by the override').to.equal('missed');
+  });
+
   undisturbed(
     'the record of visits is written by the database alone, one row a change, and stays as it is',
     async () => {

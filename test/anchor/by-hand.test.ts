@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import { expect } from 'chai';
 import { evaluate, setEnrollmentDate } from '../../workflows/contract.js';
+import type { AnchorOutcome } from '../../workflows/contract.js';
 import { until } from '../support/service.js';
-import { Stage } from './stage.js';
+import { DAY, Stage } from './stage.js';
 
 describe('what somebody sends to Temporal by hand', () => {
   let stage: Stage;
@@ -45,6 +46,43 @@ describe('what somebody sends to Temporal by hand', () => {
     });
     const [record] = (await study.audit('manual_date_entered')).filter(({ resource_id }) => resource_id === person.id);
     expect(record!.audit_metadata).to.include({ via: 'update', identity: 'claimed' });
+  });
+
+  it('an update is refused with the status and code of the same request of the API', async () => {
+    const study = await stage.study({
+      sources: [{ type: 'manual_entry' }],
+      prerequisites: { require_consent_signed: false },
+      permissions: { can_set: ['admin', 'coordinator'], can_override: ['admin', 'coordinator'] },
+    });
+    const [coordinator, other] = [await study.as('coordinator'), await study.as('investigator')];
+    const person = await study.person();
+    await until(() => stage.handle(person.id).describe(), { what: 'the workflow to start' });
+    const compare = async (name: string, suffix: string, body: Record<string, unknown>, by = coordinator) => {
+      const { refused } = await stage
+        .handle(person.id)
+        .executeUpdate<AnchorOutcome, [object]>(name, { args: [{ ...body, actor_user_id: by.userId }] });
+      const { status, body: answer } = await person.post(suffix, body, by);
+      expect([refused?.status, refused?.code], `${name} ${JSON.stringify(body)}`).to.deep.equal([status, answer.code]);
+      expect(status).to.be.within(400, 499);
+    };
+    const [date, override, back] = ['2024-03-01', 'requestOverride', 'overrideBack'];
+    const asked = { new_enrollment_date: date, reason: 'x' };
+    await compare('cancelProposal', '/cancel', {});
+    await compare(override, '/override', asked);
+    await compare(back, '/override-back', { reason: 'x' });
+    expect((await person.set(DAY)).status).to.equal(200);
+    await compare('setEnrollmentDate', '', { enrollment_date: date });
+    await compare('setEnrollmentDate', '', { enrollment_date: date }, other);
+    await compare(override, '/override', asked, other);
+    await compare(override, '/override', { ...asked, new_enrollment_date: DAY });
+    await compare(override, '/override', { ...asked, new_enrollment_date: '2999-01-01' });
+    await compare(override, '/override', { ...asked, preview_hash: 'another' });
+    for (const reason of [undefined, ' ']) {
+      await compare(override, '/override', { ...asked, reason });
+      await compare(back, '/override-back', { reason });
+    }
+    await compare('cancelProposal', '/cancel', {});
+    expect(await person.history()).to.have.length(1);
   });
 
   const study_id = randomUUID();

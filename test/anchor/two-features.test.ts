@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from './stage.js';
+import type { Person } from './stage.js';
 
 const manual = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: false } };
 
@@ -54,6 +55,57 @@ describe('What one feature does while another is at work', () => {
       });
       await person.becomes({ status: 'finalized', enrollment_date: '2024-03-05' });
     });
+  });
+
+  describe('a date whose sources rest: nothing is decided of it until one changes', () => {
+    const EVENING = '2024-03-01T23:30:00Z';
+    const moved = async (person: Person) => {
+      const site_code = 'BERLIN';
+      await stage.admin.expect(201, 'POST', `/api/studies/${person.study.id}/sites`, {
+        site_code,
+        timezone: 'Europe/Berlin',
+      });
+      await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { site_code });
+      await person.settled();
+    };
+    const zoned = async (person: Person) => {
+      await stage.admin.expect(200, 'PATCH', `/api/studies/${person.study.id}`, { timezone: 'Asia/Tokyo' });
+      await person.study.settled();
+      await person.settled();
+    };
+
+    for (const [change, otherZone] of [
+      ['its participant moves to a site in another time zone', moved],
+      ['the time zone of its study is corrected', zoned],
+    ] as const) {
+      it(`a proposal that was cancelled is not made again when ${change}, but by another consent`, async () => {
+        const study = await stage.study({
+          sources: [{ type: 'consent_workflow' }],
+          prerequisites: { require_eligibility_confirmed: true },
+        });
+        const person = await study.person();
+        const { id } = await person.consent(EVENING);
+        await person.becomes({ status: 'provisional', enrollment_date: '2024-03-01' });
+        expect((await person.post('/cancel', {})).status).to.equal(200);
+        await otherZone(person);
+        expect(await person.anchor()).to.include({ status: 'unset', version: 3 });
+        expect(await person.history()).to.have.length(2);
+        await stage.admin.expect(200, 'PATCH', `${person.path}/consents/${id}`, { signed_at: '2024-03-04T09:00:00Z' });
+        await person.becomes({ status: 'provisional', enrollment_date: '2024-03-04', version: 4 });
+      });
+
+      it(`one that an override-back reopened stays provisional when ${change}`, async () => {
+        const study = await stage.study({ sources: [{ type: 'consent_workflow' }] });
+        const person = await study.person();
+        await person.consent(EVENING);
+        await person.becomes({ status: 'finalized', enrollment_date: '2024-03-01' });
+        await person.override('2024-03-10');
+        expect((await person.post('/override-back', { reason: 'the form was right' })).status).to.equal(200);
+        await otherZone(person);
+        expect(await person.anchor()).to.include({ status: 'provisional', enrollment_date: '2024-03-01', version: 4 });
+        expect((await person.post('/evaluate')).body.result).to.equal('finalized');
+      });
+    }
   });
 
   it('the baseline that a study chooses while somebody has withdrawn is theirs when they are reinstated', async () => {

@@ -107,6 +107,26 @@ describe('A resolved sync conflict and the visit of its session', () => {
     expect(await site.seeVisit(visit.id)).to.include(OPEN);
   });
 
+  it('the results of a session that is set aside count in no figure of their tasks; those of the other do', async () => {
+    const visit = await site.visit({}, [-2, 0]);
+    for (const [id, accuracy] of [
+      ['counts', 0.9],
+      ['set aside', 0.1],
+    ] as const) {
+      await session(site.item(id, { visitId: visit.id }));
+      await site.bulk({ responses: [{ id, sessionId: id, task: 'stroop', summary: { accuracy }, trials: [] }] });
+    }
+    const stroop = async () => {
+      const path = `/api/reports/studies/${site.study.id}/modules`;
+      const { by_task } = await site.http.expect<{ by_task: Loose[] }>(200, 'GET', path);
+      const { sessions, metrics } = by_task.find(({ task }) => task === 'stroop')!;
+      return [sessions, (metrics as Record<string, { mean: number }>).accuracy!.mean];
+    };
+    expect(await stroop()).to.deep.equal([2, 0.5]);
+    expect((await resolve('server')).status).to.equal(200);
+    expect(await stroop()).to.deep.equal([1, 0.9]);
+  });
+
   it('a session of two conflicts that one resolution sets aside is not taken by the other without a word', async () => {
     const battery = await site.battery();
     const visit = await site.visit({ battery_id: battery.id }, [-2, 0]);

@@ -7,7 +7,7 @@ import type { Policy, PolicyInput } from '../../workflows/domain/anchor/policy-s
 import { nextVersion } from '../../workflows/domain/anchor/regeneration.js';
 import type { ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
 import type { StandingVisit, WindowDefinition } from '../../workflows/domain/scheduling/schedule.js';
-import { sourceFingerprint } from '../../workflows/domain/anchor/sources.js';
+import { cancelledFacts } from '../../workflows/domain/anchor/kept-facts.js';
 import type { Facts, Transition } from '../../workflows/domain/util/types.js';
 
 export interface Row extends StandingVisit {
@@ -113,7 +113,7 @@ export class Participant {
   cancel(): boolean {
     if (this.facts.anchor.status !== 'provisional' || this.facts.participant.status === 'withdrawn') return false;
     this.facts = { ...this.facts, manual: null };
-    this.write([cancelTransition(this.facts.anchor)], { cancelled_facts: sourceFingerprint(this.policy, this.facts) });
+    this.write([cancelTransition(this.facts.anchor)], { cancelled_facts: cancelledFacts(this.policy, this.facts) });
     for (const version of this.versions) version.current = false;
     for (const row of this.pending) row.status = 'cancelled';
     return true;

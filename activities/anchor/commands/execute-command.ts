@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lockOverrideRequest, lockPendingRequest } from '../../../db/anchor/override-request-writes.queries.js';
 import type { LockedOverrideRequest } from '../../../db/anchor/override-request-writes.queries.js';
-import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/decide.js';
+import { isReopenedAndUnchanged } from '../../../workflows/domain/anchor/kept-facts.js';
 import type { Sender } from '../../../workflows/contract.js';
 import { authorizeSender } from '../authority.js';
 import type { Provenance } from '../authorization.js';

@@ -1,7 +1,8 @@
 import type { CancelProposal, SetEnrollmentDate } from '../../../workflows/contract.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
 import { cancelTransition, evaluate, factsAfter, reopenedGuards } from '../../../workflows/domain/anchor/decide.js';
-import { ofDate, sourceFingerprint } from '../../../workflows/domain/anchor/sources.js';
+import { cancelledFacts } from '../../../workflows/domain/anchor/kept-facts.js';
+import { ofDate } from '../../../workflows/domain/anchor/sources.js';
 import type { Facts } from '../../../workflows/domain/util/types.js';
 import { validateCandidate } from '../../../workflows/domain/anchor/validation.js';
 import { evaluationOutcome } from './evaluations.js';
@@ -100,7 +101,7 @@ export async function cancelProposedDate(
       command: { kind: 'cancel' },
       sender: message,
       reason: givenReason(message),
-      cancelledFacts: sourceFingerprint(policy, { ...factsAfter(facts, transition), manual: null }),
+      cancelledFacts: cancelledFacts(policy, { ...factsAfter(facts, transition), manual: null }),
       ...(inputs && { schedule: { inputs, date: null, reason: 'cancelled' } }),
     },
   };

@@ -139,6 +139,13 @@ export const reasonRequired = (detail: string): CommandOutcome =>
     errors: [{ path: 'reason', code: 'REASON_REQUIRED', message: 'reason must not be empty' }],
   });
 
+/**
+ * The same for a message by hand that leaves the reason out: refused as a request of the API without it. One that is
+ * there and blank is `REASON_REQUIRED`.
+ */
+export const reasonMissing = (message: string): CommandOutcome =>
+  rejected(422, 'VALIDATION_FAILED', 'reason is required', { errors: [{ path: 'reason', code: 'REQUIRED', message }] });
+
 /** The refusal of a date by rules and guards, with all their messages. */
 export const rejectedByRules = (errors: Fault[], warnings: Fault[] = []): CommandOutcome =>
   rejected(400, overrideRefusalCode(errors), errors.map(({ message }) => message).join('; '), { errors, warnings });

@@ -1,9 +1,17 @@
 import type { OverrideBack, RequestOverride } from '../../../workflows/contract.js';
 import { isDate } from '../../../workflows/domain/util/dates.js';
-import { factsAfter, judgeOverrideBack, noTransition, standingFacts } from '../../../workflows/domain/anchor/decide.js';
+import { factsAfter, judgeOverrideBack, noTransition } from '../../../workflows/domain/anchor/decide.js';
+import { standingFacts } from '../../../workflows/domain/anchor/kept-facts.js';
 import { grant, judgedOverride, warningsOf } from './judged-override.js';
 import type { Judged } from './judged-override.js';
-import { auditOfFailedRules, givenReason, reasonRequired, rejected, rejectedByRules } from './outcome.js';
+import {
+  auditOfFailedRules,
+  givenReason,
+  reasonMissing,
+  reasonRequired,
+  rejected,
+  rejectedByRules,
+} from './outcome.js';
 import type { CommandContext, CommandOutcome } from './outcome.js';
 
 /** A requested override: applied at once, or stored for an approver. */
@@ -14,9 +22,7 @@ export async function requestOverride(context: CommandContext, message: RequestO
     return rejected(422, 'INVALID_DATE', 'new_enrollment_date must be a date, YYYY-MM-DD');
   const reason = givenReason(message);
   if (permissions.override_requires_reason && (message.reason === undefined || message.reason === null))
-    return rejected(422, 'VALIDATION_FAILED', 'reason is required', {
-      errors: [{ path: 'reason', code: 'REQUIRED', message: 'reason is required: the policy asks for one' }],
-    });
+    return reasonMissing('reason is required: the policy asks for one');
   if (permissions.override_requires_reason && reason === null) return reasonRequired('the policy requires a reason');
   if (facts.anchor.status !== 'finalized')
     return rejected(409, 'NOT_FINALIZED', `only a finalized date is overridden; the anchor is ${facts.anchor.status}`);
@@ -98,6 +104,7 @@ export async function overrideBack(
   message: OverrideBack,
 ): Promise<CommandOutcome> {
   const { policy, row, facts } = snapshot;
+  if (message.reason === undefined || message.reason === null) return reasonMissing('reason is required');
   const reason = givenReason(message);
   if (reason === null) return reasonRequired('a reason is required');
   if (facts.anchor.status !== 'finalized')

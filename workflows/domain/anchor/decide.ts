@@ -4,7 +4,8 @@ import { prerequisites } from './prerequisites.js';
 import type { Policy } from './policy-schema.js';
 import { sameJson } from '../util/same.js';
 import { DecisionContext } from './decision-context.js';
-import { firstValidSource, sourceIdentity, ofDate, sourceFingerprint } from './sources.js';
+import { isCancelledAndUnchanged, isReopenedAndUnchanged } from './kept-facts.js';
+import { firstValidSource, sourceIdentity, ofDate } from './sources.js';
 import type {
   AnchorState,
   AnchorStatus,
@@ -41,12 +42,7 @@ export function evaluate(policy: Policy, facts: Facts): Decision {
   const { anchor } = facts;
   if (facts.participant.status === 'withdrawn') return { ...decision, result: 'unchanged' };
   if (!candidate) return decision;
-  if (
-    anchor.status === 'unset' &&
-    anchor.cancelled_facts !== null &&
-    anchor.cancelled_facts === sourceFingerprint(policy, facts, context)
-  )
-    return decision;
+  if (isCancelledAndUnchanged(policy, facts)) return decision;
   if (anchor.status === 'finalized') return decideFinalized(policy, facts, candidate, decision, context);
 
   const validation = validateCandidate(candidate, policy, facts, context);
@@ -221,21 +217,6 @@ export const dateAhead = ({ result, candidate, errors }: Decision): string | nul
   result === 'validation_failed' && candidate !== null && errors.every(({ code }) => code === 'FUTURE_DATE')
     ? candidate.date
     : null;
-
-/** The facts that move a reopened anchor, as one text: its sources, and which prerequisites are met. */
-export function standingFacts(policy: Policy, facts: Facts): string {
-  const context = new DecisionContext(policy, facts);
-  const { candidate } = firstValidSource(policy, facts, context);
-  return `${sourceFingerprint(policy, facts, context)}#${prerequisites(policy, facts, candidate, context)
-    .map(({ name, met }) => `${name}:${met}`)
-    .join()}`;
-}
-
-/** Whether a reopened anchor is at rest: no source and no prerequisite has changed since the override-back. */
-export const isReopenedAndUnchanged = (policy: Policy, facts: Facts): boolean =>
-  facts.anchor.reopened &&
-  facts.anchor.reopened_facts !== null &&
-  facts.anchor.reopened_facts === standingFacts(policy, facts);
 
 /** As `evaluate`, but a reopened anchor at rest stays as it is. */
 export function evaluateUnlessAtRest(policy: Policy, facts: Facts): Decision {

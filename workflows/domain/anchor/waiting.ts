@@ -1,6 +1,7 @@
 import { epochOf, startOfDay } from '../util/dates.js';
 import type { Decision, Facts, Fault } from '../util/types.js';
-import { dateAhead, evaluate, failedRules, isReopenedAndUnchanged } from './decide.js';
+import { dateAhead, evaluate, failedRules } from './decide.js';
+import { isReopenedAndUnchanged } from './kept-facts.js';
 import type { Policy } from './policy-schema.js';
 
 /** The waiting state of a participant's anchor, with the present result of its sources. */
