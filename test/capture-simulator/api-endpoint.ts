@@ -127,6 +127,7 @@ async function answer(ctx: Context, world: World, stopping: AbortSignal): Promis
   }
   const suffering = world.faults.take(projectId, content, action, params.list('records')?.length);
   const fault = faultName(suffering);
+  if (suffering.hold === true) await world.faults.held(stopping);
   if (suffering.latency_ms !== undefined) await wait(suffering.latency_ms, undefined, { signal: stopping });
   if (suffering.drop === 'before') {
     log(null, fault, false, []);

@@ -27,9 +27,11 @@ export class FaultSwitch {
   #faults: ActiveFault[] = [];
   readonly #banned = new Set<string>();
   readonly #recent = new Map<string, number[]>();
+  readonly #held = new Set<() => void>();
 
   set(faults: readonly Fault[]): void {
     this.#faults = faults.map((fault) => ({ fault, seen: 0, done: 0 }));
+    this.#letGo();
   }
 
   add(fault: Fault): void {
@@ -41,6 +43,25 @@ export class FaultSwitch {
     this.#faults = [];
     this.#banned.clear();
     this.#recent.clear();
+    this.#letGo();
+  }
+
+  /** Until the faults are ended, or others set. @throws AbortError when the simulator stops */
+  held(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const stop = () => reject(new DOMException('The simulator stops.', 'AbortError'));
+      this.#held.add(() => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      });
+      signal.addEventListener('abort', stop, { once: true });
+    });
+  }
+
+  #letGo(): void {
+    for (const go of this.#held) go();
+    this.#held.clear();
   }
 
   list(): (Fault & { seen: number; done: number })[] {

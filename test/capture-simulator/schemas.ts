@@ -102,6 +102,7 @@ export const FaultSchema = Type.Object(
     every: Type.Optional(Type.Integer({ minimum: 1 })),
     above_records: Type.Optional(Type.Integer({ minimum: 0 })),
     latency_ms: Type.Optional(Type.Number({ minimum: 0 })),
+    hold: Type.Optional(Type.Boolean()),
     status: Type.Optional(Type.Integer({ minimum: 200, maximum: 599 })),
     message: Type.Optional(Type.String()),
     retry_after: Type.Optional(Type.String()),

@@ -3,6 +3,7 @@ import { Http } from '../support/http.js';
 import { until } from '../support/service.js';
 import { temporalOf } from '../support/temporal.js';
 import type { TemporalAccess } from '../support/temporal.js';
+import { compared } from './compared.js';
 import { polled } from './polling.js';
 import { Stage, synced } from './support.js';
 import type { CaptureStudy } from './support.js';
@@ -96,7 +97,7 @@ describe('a project of several arms', function () {
   it('of which one has visits and nobody enrolls there is named when the mapping is saved', async () => {
     const study = await connected();
     const warningsOf = async (change: Record<string, unknown>) => {
-      const saved = await study.configure(change);
+      const saved = await compared(() => study.configure(change));
       expect(saved.status).to.equal(200);
       return ((saved.body['warnings'] ?? []) as { code: string; path: string; message: string }[]).filter(
         ({ code }) => code === 'ARM_NOT_ENROLLED',
@@ -171,14 +172,18 @@ describe('a project of several arms', function () {
       event_battery_mapping: study.mapped(EVENTS),
       poll_interval_minutes: 0,
     });
+    const called = (status: number) =>
+      stage.simulator.control
+        .calls(Number(study.projectId))
+        .filter((call) => call.content === 'event' && call.status === status);
+    await until(() => called(503).length > 0, { what: 'the events to be asked for in vain' });
     stage.simulator.control.clearFaults();
     await study.enroll('two', { enrolled: yesterday() }, { event: 'baseline_arm_2' });
     await study.settled(1);
     await study.enroll('one', { enrolled: yesterday() }, { event: 'baseline_arm_1' });
     await study.settled(2);
     expect(await eventsOf(study)).to.deep.equal(OWN);
-    const called = stage.simulator.control.calls(Number(study.projectId));
-    expect(called.filter(({ content, status }) => content === 'event' && status === 200)).to.have.length(1);
+    expect(called(200)).to.have.length(1);
   });
 
   it('a record that changes its arm has the visits of the other one', async () => {

@@ -11,7 +11,7 @@ describe('a burst of triggers', function () {
   let study: CaptureStudy;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
     study = await stage.study();
   });
   after(() => stage?.clear());

@@ -11,7 +11,7 @@ describe('a token that is saved while the former one is at work', function () {
   let pushes: PushStage;
   before(async function () {
     this.timeout(240_000);
-    [stage, pushes] = [await Stage.set(), await PushStage.set()];
+    [stage, pushes] = [await Stage.set({ polls: false }), await PushStage.set()];
   });
   after(async () => {
     await stage?.clear();
@@ -19,7 +19,7 @@ describe('a token that is saved while the former one is at work', function () {
   });
 
   const begun = ({ simulator }: Pick<Stage, 'simulator'>) =>
-    until(async () => (simulator.control.faults()[0]!.done === 1 ? true : undefined), { what: 'the call to begin' });
+    until(() => simulator.control.faults()[0]!.done === 1, { what: 'the call to begin' });
   const statusOf = async (study: CaptureStudy) => (await stage.call('GET', `/api/datacapture/status/${study.id}`)).body;
 
   it('is untested after a sync that the former one has completed', async () => {
@@ -27,12 +27,13 @@ describe('a token that is saved while the former one is at work', function () {
     await study.enroll('1', { enrolled: '2026-01-15' }, { trigger: false });
     // The list of the records is spared.
     stage.simulator.control.setFaults([
-      { project_id: Number(study.projectId), content: ['record'], skip: 1, times: 1, latency_ms: 3_000 },
+      { project_id: Number(study.projectId), content: ['record'], skip: 1, times: 1, hold: true },
     ]);
     const started = await stage.call<{ sync_id: string }>('POST', `/api/datacapture/sync/${study.id}`);
     expect(started.status).to.equal(202);
     await begun(stage);
     expect((await study.configure({ api_token: 'F'.repeat(32) })).status).to.equal(200);
+    stage.simulator.control.clearFaults();
     const report = await until(
       async () => {
         const now = await syncReport(study, started.body.sync_id);
@@ -43,7 +44,6 @@ describe('a token that is saved while the former one is at work', function () {
     expect(report).to.include({ status: 'completed' });
     expect(report.progress).to.include({ created: 1 });
     expect(await statusOf(study)).to.include({ sync_status: 'pending', sync_error_message: null });
-    stage.simulator.control.clearFaults();
   });
 
   it('is untested after a test of the former one, which found its project or no answer', async () => {
@@ -53,44 +53,44 @@ describe('a token that is saved while the former one is at work', function () {
     ] as const) {
       const study = await stage.study({ config: { poll_interval_minutes: 0 } });
       stage.simulator.control.setFaults([
-        { project_id: Number(study.projectId), content: ['project'], times: 1, latency_ms: 3_000, ...answer },
+        { project_id: Number(study.projectId), content: ['project'], times: 1, hold: true, ...answer },
       ]);
       const path = `/api/datacapture/config/${study.id}`;
       const testing = stage.call('POST', `${path}/test-connection`);
       await begun(stage);
       expect((await study.configure({ api_token: 'F'.repeat(32), project_id: '4242' })).status).to.equal(200);
+      stage.simulator.control.clearFaults();
       expect((await testing).status).to.equal(told);
       expect(await statusOf(study)).to.include({ sync_status: 'pending', sync_error_message: null });
       expect((await stage.call('GET', path)).body.project_id).to.equal('4242');
-      stage.simulator.control.clearFaults();
     }
   });
 
   it('has no fault of a push that the former one was refused, or left without an answer', async () => {
     const study = await pushes.study();
-    study.fault({ content: ['record:export'], status: 503, latency_ms: 3_000, times: 1 });
+    study.fault({ content: ['record:export'], status: 503, hold: true, times: 1 });
     const { session } = await study.ended();
     await begun(pushes);
     await study.configure({ api_token: study.token });
+    study.fault();
     await study.synced(session);
     expect((await study.attempts(session)).map(({ error_type }) => error_type)).to.deep.equal(['http_error', null]);
     expect(await study.status()).to.include({ sync_status: 'pending', sync_error_message: null });
-    study.fault();
   });
 
   it('and an address: what is being delivered to the former server is delivered to the new one too', async () => {
     const study = await pushes.study();
     const server = await startSimulator({ projects: [] });
     try {
-      study.fault({ content: ['record:import'], latency_ms: 3_000, times: 1 });
+      study.fault({ content: ['record:import'], hold: true, times: 1 });
       const { session, record } = await study.ended();
       await begun(pushes);
       study.copyTo(server);
       await study.configure({ api_url: server.apiUrl, api_token: study.token });
+      study.fault();
       await study.synced(session);
       const standing = server.control.record(study.projectId, record!)?.rows.find(({ event }) => event === EVENT);
       expect(standing?.values).to.include({ trials: '40' });
-      study.fault();
     } finally {
       await server.stop();
     }

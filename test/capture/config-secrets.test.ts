@@ -42,7 +42,7 @@ describe('capture-system secrets (AES-256-GCM)', () => {
     let stage: Stage;
     before(async function () {
       this.timeout(240_000);
-      stage = await Stage.set();
+      stage = await Stage.set({ polls: false });
     });
     after(() => stage?.clear());
 

@@ -5,7 +5,7 @@ describe('dates that the capture system has with a time', function () {
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 

@@ -22,7 +22,7 @@ describe('What changes a participant at the same time never waits for each other
   this.timeout(180_000);
   let stage: Stage, owner: Database, study: CaptureStudy, admin: Http;
   before(async function () {
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
     owner = openDatabase({ url: stage.run.database_url, poolMax: 3, name: 'lock-order', asOwner: true });
     admin = new Http(stage.run.api, stage.token);
     study = await stage.study();

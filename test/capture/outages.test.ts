@@ -18,7 +18,7 @@ describe('triggers on a bad day of the service', function () {
       WEBHOOK_ALLOWED_IPS: '127.0.0.0/8,::1,10.1.0.0/16',
       WEBHOOK_RATE_LIMIT_PER_MINUTE: String(LIMIT),
     });
-    stage = await Stage.on(service.run);
+    stage = await Stage.on(service.run, { polls: false });
   });
   after(async () => {
     await stage?.clear();
@@ -58,11 +58,13 @@ describe('triggers on a bad day of the service', function () {
     const study = await stage.study();
     const project_id = Number(study.projectId);
     await study.enroll('k', { enrolled: '2026-01-15' }, { trigger: false });
-    stage.simulator.control.setFaults([
-      { project_id, content: ['record', 'record:export'], latency_ms: 3_000, times: 2 },
-    ]);
+    // The first worker never gets an answer.
+    const held = { project_id, content: ['record', 'record:export'], hold: true, times: 1 };
+    stage.simulator.control.setFaults([held]);
+    const begun = () => until(() => stage.simulator.control.faults()[0]!.done === 1, { what: 'the reading to begin' });
     await study.trigger({ record: 'k' });
-    await until(async () => (await study.events())[0]?.status === 'processing', { what: 'the trigger to be begun' });
+    await begun();
+    expect((await study.events())[0]!.status).to.equal('processing');
     const worker = pidOf('worker');
     process.kill(worker, 'SIGKILL');
     await until(() => pidOf('worker') !== undefined && pidOf('worker') !== worker, {
@@ -85,19 +87,10 @@ describe('triggers on a bad day of the service', function () {
         enroll_complete: '2',
       })),
     );
-    stage.simulator.control.setFaults([
-      { project_id, content: ['record', 'record:export'], latency_ms: 2_000, times: 2 },
-    ]);
+    stage.simulator.control.setFaults([held]);
     const before = pidOf('worker');
     const reading = synced(study, 150_000);
-    await until(
-      async () =>
-        (
-          await stage.sql<{ n: number }>('select count(*)::integer as n from datacapture_syncs where study_id = ?', [
-            study.id,
-          ])
-        )[0]!.n === 1,
-    );
+    await begun();
     process.kill(before, 'SIGKILL');
     const report = await reading;
     stage.simulator.control.clearFaults();
@@ -157,7 +150,7 @@ describe('ALLOW_PRIVATE_URLS=false', function () {
   before(async function () {
     this.timeout(240_000);
     service = await startService({ ALLOW_PRIVATE_URLS: 'false' });
-    stage = await Stage.on(service.run);
+    stage = await Stage.on(service.run, { polls: false });
   });
   after(async () => {
     await stage?.clear();

@@ -18,7 +18,7 @@ describe('control characters that the capture system leaves in the texts of its 
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
+import { compared } from './compared.js';
 import { Stage } from './support.js';
 
 interface Warnings {
@@ -21,13 +22,14 @@ describe('the id of the capture system’s project', function () {
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 
   it('is saved without blanks at its ends; one of blanks alone is refused', async () => {
     const study = await stage.study();
-    const saved = await study.configure({ project_id: ` ${study.projectId} `, enrollment_instrument: ' enroll ' });
+    const blanks = { project_id: ` ${study.projectId} `, enrollment_instrument: ' enroll ' };
+    const saved = await compared(() => study.configure(blanks));
     expect(saved.body).to.include({ project_id: study.projectId, enrollment_instrument: 'enroll' });
     expect((saved.body as unknown as Warnings).warnings ?? []).to.deep.equal([]);
     const blank = await study.configure({ project_id: '  ' });
@@ -39,14 +41,12 @@ describe('the id of the capture system’s project', function () {
   it('and every other name or token is saved without them; `redcap_instrument` is taken for `datacapture_instrument`', async () => {
     const study = await stage.study();
     expect((await study.configure({ api_token: `${study.token}\n` })).status).to.equal(200);
-    const saved = await study.configure(
-      {
-        participant_field_mapping: { email: ' mail ' },
-        data_field_mapping: { stroop: { redcap_instrument: 'cognition ', fields: { mean_rt: ' rt_mean' } } },
-        event_battery_mapping: { ' baseline_arm_1': { battery_id: study.battery, target_day: 0 } },
-      },
-      '?strict=true',
-    );
+    const blanks = {
+      participant_field_mapping: { email: ' mail ' },
+      data_field_mapping: { stroop: { redcap_instrument: 'cognition ', fields: { mean_rt: ' rt_mean' } } },
+      event_battery_mapping: { ' baseline_arm_1': { battery_id: study.battery, target_day: 0 } },
+    };
+    const saved = await compared(() => study.configure(blanks, '?strict=true'));
     expect([saved.status, (saved.body as unknown as Warnings).warnings ?? []]).to.deep.equal([200, []]);
     expect(saved.body['participant_field_mapping']).to.deep.include({ email: 'mail' });
     expect(Object.keys(saved.body['event_battery_mapping'] as object)).to.have.members([
@@ -73,7 +73,7 @@ describe('the id of the capture system’s project', function () {
   it('is a warning where the connected project has another one, and refused by a strict save', async () => {
     const study = await stage.study();
     const other = `${study.projectId}1`;
-    const saved = await study.configure({ project_id: other });
+    const saved = await compared(() => study.configure({ project_id: other }));
     expect((saved.body as unknown as Warnings).warnings!.map(({ code, path }) => [code, path])).to.deep.equal([
       ['PROJECT_ID_DIFFERS', 'project_id'],
     ]);
@@ -88,7 +88,8 @@ describe('the id of the capture system’s project', function () {
   it('and the names of a mapping are compared as well where another token may belong to another project', async () => {
     const [study, other] = [await stage.study(), await stage.study({ dictionary: WITHOUT_LANGUAGE, connect: false })];
     const told = async (change: Record<string, unknown>) =>
-      ((await study.configure(change)).body as unknown as Warnings).warnings?.map(({ code }) => code) ?? [];
+      ((await compared(() => study.configure(change))).body as unknown as Warnings).warnings?.map(({ code }) => code) ??
+      [];
     expect(await told({ api_token: other.token })).to.deep.equal(['PROJECT_ID_DIFFERS', 'UNKNOWN_FIELD']);
     expect(await told({ webhook_enabled: true })).to.deep.equal([]);
     expect(await told({ api_token: study.token })).to.deep.equal([]);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Http, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/until.js';
+import { compared } from './compared.js';
 import { PushStage } from './push-stage.js';
 import type { PushStudy } from './push-stage.js';
 
@@ -68,13 +69,11 @@ describe('results of a task that the battery has in several modules', function (
       'The battery has stroop in several modules: data_field_mapping has to name these (evening, morning).',
     ]);
 
-    const { warnings } = await stage.http.expect<{ warnings: { code: string; path: string }[] }>(
-      200,
-      'PATCH',
-      `/api/datacapture/config/${study.id}`,
-      mapped(['morning', 'mean_rt'], ['evening', 'span'], ['night', 'grade']),
+    const named = mapped(['morning', 'mean_rt'], ['evening', 'span'], ['night', 'grade']);
+    const { body } = await compared(() =>
+      stage.http.patch<{ warnings: { code: string; path: string }[] }>(`/api/datacapture/config/${study.id}`, named),
     );
-    expect(warnings.filter(({ code }) => code === 'UNKNOWN_TASK').map(({ path }) => path)).to.deep.equal([
+    expect(body.warnings.filter(({ code }) => code === 'UNKNOWN_TASK').map(({ path }) => path)).to.deep.equal([
       'data_field_mapping.night',
     ]);
     await study.push(session);

@@ -23,7 +23,7 @@ describe('a capture system that asks to be called less often', function () {
   let pushes: PushStage;
   before(async function () {
     this.timeout(240_000);
-    [stage, pushes] = [await Stage.set(), await PushStage.set()];
+    [stage, pushes] = [await Stage.set({ polls: false }), await PushStage.set()];
   });
   after(async () => {
     await stage?.clear();
@@ -46,7 +46,8 @@ describe('a capture system that asks to be called less often', function () {
     it(`${name}: a push waits as long as asked, says so, and goes out`, async () => {
       const study = await pushes.study();
       const asked = fault();
-      study.fault({ ...asked, content: ['record:import'], times: 1 });
+      // Until it is seen that the push waits.
+      study.fault({ ...asked, content: ['record:import'] });
       const { session, record } = await study.ended();
       const first = await study.attempt(session, () => true, 'the first attempt');
       expect(first).to.include({ status: 'failed', error_type: 'http_error' });
@@ -56,6 +57,7 @@ describe('a capture system that asks to be called less often', function () {
         headers: { Authorization: `Bearer ${study.http.token}` },
       });
       expect(((await page.json()) as { items: { final: boolean }[] }).items[0]).to.include({ final: false });
+      study.fault();
       await study.synced(session);
       expect(study.writes(record!)).to.have.length(1);
       patient(pushes.simulator.control.calls(study.projectId), asked.retry_after);
@@ -65,7 +67,8 @@ describe('a capture system that asks to be called less often', function () {
       const study = await stage.study();
       const before = count(study);
       const asked = fault();
-      stage.simulator.control.setFaults([{ ...asked, project_id: Number(study.projectId), times: 1 }]);
+      // Until it is seen that the trigger waits.
+      stage.simulator.control.setFaults([{ ...asked, project_id: Number(study.projectId) }]);
       await study.enroll('1', { enrolled: '2026-01-15' });
       const status = await until(
         async () => {
@@ -75,6 +78,7 @@ describe('a capture system that asks to be called less often', function () {
         { what: 'the state of the connection' },
       );
       expect(status['sync_error_message']).to.match(/called again after \d+ s/);
+      stage.simulator.control.clearFaults();
       await study.settled(1, 60_000);
       expect((await study.events())[0]).to.include({ status: 'processed', outcome: 'created', error: null });
       patient(callsOf(study, before), asked.retry_after);

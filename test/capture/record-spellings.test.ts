@@ -8,7 +8,7 @@ describe('record names that differ only in case', function () {
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 

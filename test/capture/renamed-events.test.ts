@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Http, unique } from '../support/http.js';
 import { asMuchAs } from '../support/in-full.js';
 import { until } from '../support/service.js';
+import { compared } from './compared.js';
 import { Stage, synced } from './support.js';
 import type { CaptureStudy, ParticipantRow } from './support.js';
 
@@ -32,7 +33,7 @@ describe('events that are renamed, deleted and made again in the capture system'
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 
@@ -154,10 +155,13 @@ describe('events that are renamed, deleted and made again in the capture system'
       person!.external_id,
       'another',
     ]);
-    const saved = await stage.call<{ warnings: { code: string; path: string }[] }>(
-      'PUT',
-      `/api/datacapture/config/${study.id}/event-mapping`,
-      { event_battery_mapping: study.mapped({ baseline_arm_1: { target_day: 0, window_after: 7 } }) },
+    const mapping = { event_battery_mapping: study.mapped({ baseline_arm_1: { target_day: 0, window_after: 7 } }) };
+    const saved = await compared(() =>
+      stage.call<{ warnings: { code: string; path: string }[] }>(
+        'PUT',
+        `/api/datacapture/config/${study.id}/event-mapping`,
+        mapping,
+      ),
     );
     expect(saved.body.warnings.map(({ code, path }) => [code, path])).to.deep.include([
       'EVENT_RENAMED',
@@ -328,13 +332,7 @@ describe('events that are renamed, deleted and made again in the capture system'
       const { study } = await setting(['Baseline', 'Later']);
       await syncEvents(study);
       rename(study, 'baseline_arm_1', 'First');
-      const saved = await until(
-        async () => {
-          const reply = await study.configure({ data_field_mapping: RESULTS }, strict);
-          return JSON.stringify(reply.body).includes('MAPPING_NOT_CHECKED') ? undefined : reply;
-        },
-        { what: 'the mapping to be compared with the capture system' },
-      );
+      const saved = await compared(() => study.configure({ data_field_mapping: RESULTS }, strict));
       expect([saved.status, saved.body['errors'] ?? saved.body['warnings'] ?? []]).to.deep.equal([200, []]);
     });
   }

@@ -31,7 +31,7 @@ describe('an event that is renamed, or a record that is read, while something el
   let toldBefore = 0;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
     owner = openDatabase({ url: stage.run.database_url, poolMax: 2, name: 'renamed-meanwhile', asOwner: true });
     toldBefore = readFileSync(join(stage.run.data_dir, 'logs', 'worker.log'), 'utf8').length;
   });

@@ -5,7 +5,7 @@ describe('the audit says whether a trigger has decided an anchor, or a reading o
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 

@@ -12,7 +12,7 @@ import type { CaptureStudy } from './support.js';
 describe('the contract of the trigger, rule by rule', function () {
   let stage: Stage, study: CaptureStudy;
   before(async () => {
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
     study = await stage.study();
   });
   after(() => stage?.clear());
@@ -58,7 +58,7 @@ describe('the contract of the trigger, rule by rule', function () {
     [
       'otherwise the answer is 200 {status: accepted, record}, at once',
       async () => {
-        stage.simulator.control.setFaults([{ latency_ms: 3_000, project_id: Number(study.projectId) }]);
+        stage.simulator.control.setFaults([{ hold: true, project_id: Number(study.projectId) }]);
         try {
           const before = fetchesOf(study).length;
           const { status, body } = await study.trigger({ record: 'at-once' });

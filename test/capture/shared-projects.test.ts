@@ -8,7 +8,7 @@ describe('trigger webhook: several studies of one project number', function () {
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 

@@ -10,7 +10,7 @@ describe('another date in the capture system, of a form that is signed here', fu
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 

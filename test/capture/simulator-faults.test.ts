@@ -114,6 +114,20 @@ describe('The capture simulator: faults on demand', () => {
     expect(Date.now() - started).to.be.at.least(110);
   });
 
+  it('holds a call until the faults are ended, or others are set', async () => {
+    for (const end of [() => simulator.control.clearFaults(), () => simulator.control.setFaults([])]) {
+      simulator.control.setFaults({ hold: true, status: 503, project_id: LONGITUDINAL });
+      const answered: number[] = [];
+      const held = call(METADATA).then(({ status }) => answered.push(status));
+      await until(() => simulator.control.faults()[0]!.done === 1, { what: 'the call to come' });
+      expect((await callApi(simulator, TOKENS.classic, METADATA)).status, 'another call goes on').to.equal(200);
+      expect(answered).to.deep.equal([]);
+      end();
+      await held;
+      expect(answered).to.deep.equal([503]);
+    }
+  });
+
   it('bans for good who calls too often, until the faults are cleared', async () => {
     simulator.control.setFaults({ rate_limit_per_minute: 3, ban: true });
     for (let i = 0; i < 3; i += 1) expect((await call(METADATA)).status).to.equal(200);

@@ -46,19 +46,20 @@ export class Stage {
     readonly simulator: Simulator,
     readonly database: Database,
     readonly token: string,
+    readonly polls: boolean,
   ) {}
 
-  static async set(): Promise<Stage> {
-    return Stage.on(await service());
+  /** @param polls false: no schedule is made for each study, which nobody waits for */
+  static async set({ polls = true } = {}): Promise<Stage> {
+    return Stage.on(await service(), { polls });
   }
 
   /** On a service that the test has started for itself. */
-  static async on(run: RunJson): Promise<Stage> {
-    const [simulator, admin] = [
-      await startSimulator({ projects: [] }),
-      await login(run, run.admin_email, run.admin_password ?? ''),
-    ];
-    return new Stage(run, simulator, openDatabase({ url: run.database_url, name: 'capture-tests', poolMax: 3 }), admin);
+  static async on(run: RunJson, { polls = true } = {}): Promise<Stage> {
+    const simulator = await startSimulator({ projects: [] });
+    const admin = await login(run, run.admin_email, run.admin_password ?? '');
+    const database = openDatabase({ url: run.database_url, name: 'capture-tests', poolMax: 3 });
+    return new Stage(run, simulator, database, admin, polls);
   }
 
   async clear(): Promise<void> {
@@ -172,6 +173,7 @@ export class CaptureStudy {
       api_token: this.token,
       webhook_secret: this.secret,
       webhook_enabled: true,
+      ...(!this.stage.polls && { poll_interval_minutes: 0 }),
       ...config,
     });
     if (saved.status !== 201)
@@ -235,9 +237,7 @@ export class CaptureStudy {
     if (typeof body === 'string')
       collect('POST', pathname, response.status, () => ({
         given: beginning('application/x-www-form-urlencoded', body),
-        answered: {
-          body: answer,
-        },
+        answered: { body: answer },
       }));
     return { status: response.status, body: answer, headers: response.headers };
   }

@@ -7,7 +7,7 @@ describe('datacapture_enabled switched off while something waits for the capture
   this.timeout(240_000);
   let stage: Stage;
   before(async () => {
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 

@@ -9,7 +9,7 @@ describe('the mail on a failed sync', function () {
   let stage: Stage;
   let browser: ConsoleBrowser;
   before(async () => {
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
     browser = await ConsoleBrowser.start(stage.run.api);
   });
   after(async () => {

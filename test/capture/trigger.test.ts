@@ -29,7 +29,7 @@ describe('trigger webhook: from the capture system to a schedule', function () {
   let study: CaptureStudy;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
     study = await stage.study();
   });
   after(() => stage?.clear());

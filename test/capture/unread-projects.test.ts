@@ -18,7 +18,7 @@ describe('a project that cannot be described for a moment', function () {
   let pushes: PushStage;
   before(async function () {
     this.timeout(240_000);
-    [stage, pushes] = [await Stage.set(), await PushStage.set()];
+    [stage, pushes] = [await Stage.set({ polls: false }), await PushStage.set()];
   });
   after(async () => {
     await stage?.clear();

@@ -21,7 +21,7 @@ describe('a record that the token does not see', () => {
   before(async function () {
     this.timeout(240_000);
     pushes = await PushStage.set();
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(async () => {
     await pushes?.clear();

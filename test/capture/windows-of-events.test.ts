@@ -18,7 +18,7 @@ describe('visit windows of events whose visits the mapping had planned', functio
   let stage: Stage;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
   });
   after(() => stage?.clear());
 

@@ -10,7 +10,7 @@ describe('the workflows behind a trigger', function () {
   let temporal: TemporalAccess;
   before(async function () {
     this.timeout(240_000);
-    stage = await Stage.set();
+    stage = await Stage.set({ polls: false });
     temporal = await temporalOf(stage.run);
   });
   after(async () => {

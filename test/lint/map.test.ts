@@ -7,24 +7,27 @@ import { features } from '../../scripts/map/folders.js';
 import { root } from '../support/environment.js';
 
 describe('docs/MAP.md', () => {
+  /** All sources are read for it. */
+  const map = mapText(root);
+
   it('describes every feature and every folder of a layer, and names files that are there', () => {
     expect(mapFaults(root)).to.deep.equal([]);
   });
 
   it('is one page, with a line for each feature', () => {
-    const lines = mapText(root).split('\n');
+    const lines = map.split('\n');
     expect(lines.length).to.be.at.most(90);
     for (const feature of Object.keys(features))
       expect(lines.filter((line) => line.startsWith(`| ${feature} |`))).to.have.length(1);
   });
 
   it('links to what is there', () => {
-    const links = [...mapText(root).matchAll(/\]\(\.\.\/([^)#]+)/g)].map(([, path]) => path!);
+    const links = [...map.matchAll(/\]\(\.\.\/([^)#]+)/g)].map(([, path]) => path!);
     expect(links.filter((path) => !existsSync(join(root, path)))).to.deep.equal([]);
   });
 
   it('is of the code as it is (npm run map)', () => {
-    expect(readFileSync(join(root, 'docs', 'MAP.md'), 'utf8')).to.equal(mapText(root));
+    expect(readFileSync(join(root, 'docs', 'MAP.md'), 'utf8')).to.equal(map);
   });
 
   it('tells what imports what, and which folder nobody has described', () => {

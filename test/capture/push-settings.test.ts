@@ -6,11 +6,21 @@ import type { Person, PushStudy } from './push-stage.js';
 /** Thirteen seconds stand for the seven days that a push is tried. What is refused is not tried again by itself. */
 const TRIED_FOR_DAYS = 0.00015,
   TRIED_FOR_MS = TRIED_FOR_DAYS * 86_400_000;
-describe('pushes that do not end by themselves', () => {
+/** Fewer than by default. A push makes three calls. */
+const CALLS_PER_MINUTE = 240,
+  APART_MS = (60_000 / CALLS_PER_MINUTE) * 3,
+  /** A push that has so little to wait does not. */
+  NEAR_MS = 20;
+
+describe('pushes under other limits than usual', () => {
   let stage: PushStage;
   before(async function () {
     this.timeout(240_000);
-    stage = await PushStage.set({ ...QUICK, PUSH_RETRY_MAX_DAYS: String(TRIED_FOR_DAYS) });
+    stage = await PushStage.set({
+      ...QUICK,
+      PUSH_RETRY_MAX_DAYS: String(TRIED_FOR_DAYS),
+      DATACAPTURE_PUSHES_PER_MINUTE: String(CALLS_PER_MINUTE),
+    });
   });
   after(() => stage?.clear());
 
@@ -136,6 +146,25 @@ describe('pushes that do not end by themselves', () => {
       await study.synced(other.session);
       expect((await statusOf(study)).sync_status).to.equal('pending');
     });
+  });
+
+  /** A capture system bans an address for ever that calls too often, whichever of its projects are called. */
+  it('their pace is one for all studies whose projects are on one server', async () => {
+    const studies = [await stage.study(), await stage.study(), await stage.study()];
+    const pushed = await Promise.all(
+      [...studies, ...studies].map(async (study) => ({ study, session: (await study.ended()).session })),
+    );
+    for (const { study, session } of pushed) await study.synced(session);
+    const seen = await Promise.all(pushed.map(({ study, session }) => study.see(session)));
+    const asked = Math.min(...seen.map(({ completed_at }) => Date.parse(String(completed_at))));
+    const at = studies
+      .flatMap(({ projectId }) => stage.simulator.control.calls(projectId))
+      .filter(({ content, action }) => content === 'record' && action === 'import')
+      .map((call) => Date.parse(call.at) - asked)
+      .sort((a, b) => a - b);
+    expect(at).to.have.length(pushed.length);
+    // The first may begin at once.
+    for (const [n, time] of at.entries()) expect(time, `push ${n + 1}`).to.be.at.least(n * APART_MS - NEAR_MS);
   });
 
   describe('a capture system that does not come back', function () {
