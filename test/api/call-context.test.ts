@@ -21,18 +21,23 @@ describe('a storage that holds something during calls only', () => {
 
   it('keeps what each call was given while any of them is under way, and is disabled when none is', async () => {
     const { storage, disabled } = storageOf();
-    const call = (name: string, ms: number) =>
+    const call = (name: string, wait: Promise<void> = later(1)) =>
       storage.run(name, async () => {
-        await later(ms);
+        await wait;
         return storage.getStore();
       });
-    const slow = call('slow', 30);
-    expect(await call('quick', 1)).to.equal('quick');
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = call('slow', released);
+    expect(await call('quick')).to.equal('quick');
     expect(disabled(), 'one is still under way').to.equal(0);
+    release();
     expect(await slow).to.equal('slow');
     await later(0);
     expect(disabled()).to.equal(1);
-    expect(await call('after', 1)).to.equal('after');
+    expect(await call('after')).to.equal('after');
     await later(0);
     expect(disabled()).to.equal(2);
   });

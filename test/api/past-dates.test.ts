@@ -5,7 +5,7 @@ import type { Http, Loose } from '../support/http.js';
 import { mapParticipant } from '../../workflows/domain/capture/participant.js';
 
 describe('Dates that were mistyped', function suite() {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let http: Http, study: Loose, person: Loose;
   before(async () => {
     http = await admin();

@@ -109,6 +109,10 @@ describe('Logins of the portal', () => {
     const participant_code = unique('P');
     const who = await setting.person({ participant_code });
     const link = await sendLink(setting.stage.admin, who.id);
+    // The mail arrives before it is written down as sent, which would wait beside the two.
+    const unsent = `select 1 from notifications where participant_id = ? and status <> 'sent'`;
+    await until(async () => (await setting.stage.sql(unsent, [who.id])).length === 0, { what: 'the mail to be sent' });
+    await who.settled();
     const file = `participant_code,email\n${participant_code},${unique('right')}@example.org\n`;
     const owner = openDatabase({
       url: setting.stage.run.database_url,

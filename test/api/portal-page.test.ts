@@ -30,6 +30,7 @@ describe('the participant’s page, in a browser', function () {
     site.newParticipant({ email: `${unique('p')}@example.org`, preferred_language: language });
   const open = async (path: string): Promise<{ page: Page; outside: string[]; faults: string[] }> => {
     const page = await (await browser.createBrowserContext()).newPage();
+    page.setDefaultTimeout(60_000);
     const outside: string[] = [];
     const faults: string[] = [];
     page.on('request', (request) => {
@@ -307,7 +308,9 @@ describe('the participant’s page, in a browser', function () {
     }
     // A browser without a screen shows no notification: what its worker asks for is what there would be.
     const worker = (await (
-      await browser.waitForTarget((target) => target.type() === 'service_worker' && target.url().startsWith(run.api))
+      await browser.waitForTarget((target) => target.type() === 'service_worker' && target.url().startsWith(run.api), {
+        timeout: 60_000,
+      })
     ).worker())!;
     await worker.evaluate(
       'self.shown = []; self.registration.showNotification = async (title, options) => { self.shown.push({ ' +

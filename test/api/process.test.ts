@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import pg from 'pg';
 import { failedApi, freePort, startApi } from '../support/api-process.js';
+import type { ApiProcess } from '../support/api-process.js';
 import { Http, admin, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
@@ -48,30 +49,57 @@ describe('The API process', function suite() {
     }
   });
 
-  it('on SIGTERM finishes what runs, takes nothing new, and exits with 0', async () => {
-    const api = await startApi();
-    const root = await admin(api.url);
-    // A connection of its own for each is there before: one that is still being made would be refused. Few enough to be
-    // done within the seconds that a stop waits, on a machine that does much else.
-    await Promise.all(Array.from({ length: 6 }, () => root.get('/api/health')));
-    const running = Array.from({ length: 6 }, () =>
-      root.post('/api/auth/register', {
-        email: `${unique()}@example.org`,
-        name: 'N',
-        role: 'coordinator',
-        password: 'correct blue staple 42',
-      }),
-    );
-    await Promise.race(running);
-    const [code, ...answers] = await Promise.all([api.stop(), ...running]);
-    expect(code).to.equal(0);
-    expect(answers.map((a) => a.status)).to.deep.equal(Array(6).fill(201));
-    expect(
-      await fetch(api.url).then(
-        () => 'answered',
-        () => 'refused',
-      ),
-    ).to.equal('refused');
+  describe('from its first line to its end', () => {
+    let api: ApiProcess;
+    before(async () => {
+      api = await startApi();
+    });
+    after(() => api?.kill());
+
+    it('writes one line for each request, without what may be personal', async () => {
+      const http = await admin(api.url);
+      await http.get('/api/participants?search=secret.person%40example.org');
+      await http.post('/api/auth/login', { email: 'secret.person@example.org', password: 'x' });
+      const lines = await until(
+        () => {
+          const found = api
+            .output()
+            .split('\n')
+            .filter((line) => line.includes('"msg":"request"'))
+            .map((line) => JSON.parse(line) as Loose);
+          return found.length >= 3 ? found : undefined;
+        },
+        { what: 'three lines' },
+      );
+      expect(lines.map((l) => [l.method, l.route, l.status])).to.deep.include(['GET', '/api/participants', 200]);
+      expect(lines.find((l) => l.route === '/api/participants')).to.include({ user_id: http.userId });
+      expect(api.output()).not.to.include('secret.person');
+    });
+
+    it('on SIGTERM finishes what runs, takes nothing new, and exits with 0', async () => {
+      const root = await admin(api.url);
+      // A connection of its own for each is there before: one that is still being made would be refused. Few enough to
+      // be done within the seconds that a stop waits, on a machine that does much else.
+      await Promise.all(Array.from({ length: 6 }, () => root.get('/api/health')));
+      const running = Array.from({ length: 6 }, () =>
+        root.post('/api/auth/register', {
+          email: `${unique()}@example.org`,
+          name: 'N',
+          role: 'coordinator',
+          password: 'correct blue staple 42',
+        }),
+      );
+      await Promise.race(running);
+      const [code, ...answers] = await Promise.all([api.stop(), ...running]);
+      expect(code).to.equal(0);
+      expect(answers.map((a) => a.status)).to.deep.equal(Array(6).fill(201));
+      expect(
+        await fetch(api.url).then(
+          () => 'answered',
+          () => 'refused',
+        ),
+      ).to.equal('refused');
+    });
   });
 
   it('answers and says so while Temporal is away; 503 for what needs it', async () => {
@@ -163,30 +191,5 @@ describe('The API process', function suite() {
     }
     const redis = await http.get('/api/health/redis');
     expect([redis.status, redis.body]).to.deep.equal([200, { status: 'not_configured', latency_ms: null }]);
-  });
-
-  it('writes one line for each request, without what may be personal', async () => {
-    const api = await startApi();
-    try {
-      const http = await admin(api.url);
-      await http.get('/api/participants?search=secret.person%40example.org');
-      await http.post('/api/auth/login', { email: 'secret.person@example.org', password: 'x' });
-      const lines = await until(
-        () => {
-          const found = api
-            .output()
-            .split('\n')
-            .filter((line) => line.includes('"msg":"request"'))
-            .map((line) => JSON.parse(line) as Loose);
-          return found.length >= 3 ? found : undefined;
-        },
-        { what: 'three lines' },
-      );
-      expect(lines.map((l) => [l.method, l.route, l.status])).to.deep.include(['GET', '/api/participants', 200]);
-      expect(lines.find((l) => l.route === '/api/participants')).to.include({ user_id: http.userId });
-      expect(api.output()).not.to.include('secret.person');
-    } finally {
-      await api.stop();
-    }
   });
 });

@@ -9,7 +9,7 @@ import { enterPortal, ownDate } from '../support/portal.js';
 const ENDED = ['completed', 'archived'];
 
 describe('What a study’s status allows', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let http: Http;
   before(async () => {
     http = await admin();

@@ -16,7 +16,7 @@ describe('An audit export of some participants', () => {
   const kept: Record<string, Row[]> = {};
 
   before(async function fill() {
-    this.timeout(60_000);
+    this.timeout(120_000);
     site = await Site.open({ consent_mode: 'econsent' });
     for (const site_code of ['BER', 'NYC']) {
       home[site_code] = await site.http.expect(201, 'POST', `/api/studies/${site.study.id}/sites`, { site_code });

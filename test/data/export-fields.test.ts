@@ -7,7 +7,7 @@ type Row = Record<string, unknown>;
 
 /** What the service keeps of somebody, and shows elsewhere, is in the exports too. */
 describe('An export has what was recorded', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let site: Site;
   let first: Loose, second: Loose;
   before(async () => {
@@ -88,7 +88,8 @@ describe('An export has what was recorded', function () {
     const [entry] = (await rowsOf('anchor_history')).filter(({ participant_id }) => participant_id === first.id);
     expect(entry!.source_ref).to.include({ form_oid: 'ONSET', item_oid: 'month' });
     const hidden = JSON.stringify(await rowsOf('anchors', { deidentify: true }));
-    for (const told of ['2026-02', 'miscounted', String(http.userId)]) expect(hidden, told).not.to.include(told);
+    // The month by itself: a date that was moved may lie in it.
+    for (const told of ['"2026-02"', 'miscounted', String(http.userId)]) expect(hidden, told).not.to.include(told);
   });
 
   it('of a message: what its provider reported of it', async () => {

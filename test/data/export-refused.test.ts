@@ -108,7 +108,8 @@ describe('An export that cannot be', function suite() {
         async () =>
           (
             await database.query<{ pid: number }>(
-              `select pid from pg_locks where relation = 'randomizations'::regclass and not granted`,
+              `select pid from pg_locks join pg_stat_activity using (pid)
+               where relation = 'randomizations'::regclass and not granted and application_name = 'api'`,
             )
           ).rows[0]?.pid,
         { what: 'the export to read' },

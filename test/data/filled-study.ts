@@ -1,6 +1,7 @@
 import { unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { until } from '../support/until.js';
+import { AnchorStudy, Person, Stage } from '../anchor/stage.js';
 import { Site, day, trials } from '../assessment/stage.js';
 
 export interface FilledStudy {
@@ -10,6 +11,8 @@ export interface FilledStudy {
   battery: Loose;
   sites: Loose[];
   people: Loose[];
+  /** The anchor date of the first of them. */
+  enrolled: string;
   sessionId: string;
 }
 
@@ -25,6 +28,18 @@ const answered = (ask: () => Promise<{ status: number; text: string }>) =>
     },
     { timeout: 90_000, what: 'the worker to answer' },
   );
+
+/** Nothing of the study is on its way any more: what is read twice is the same. */
+async function settled(study: string, people: Loose[]): Promise<void> {
+  const stage = await Stage.open();
+  try {
+    const own = new AnchorStudy(stage, study);
+    await own.settled();
+    for (const { id } of people) await new Person(own, id).settled();
+  } finally {
+    await stage.close();
+  }
+}
 
 /**
  * A study with something of everything: sites, a published battery, windows, three people, anchors with a history, a
@@ -96,8 +111,12 @@ export async function filledStudy(http: Http): Promise<FilledStudy> {
     raw_trials: trials('stroop', 1_200, { data: { note: 'a, "b"\n' } }),
   });
   await site.end(sessionId);
+  const enrolled = day(-2);
   await answered(() =>
-    http.post(`${of(0)}/anchor-date/override`, { new_enrollment_date: day(-2), reason: 'counted from the second day' }),
+    http.post(`${of(0)}/anchor-date/override`, {
+      new_enrollment_date: enrolled,
+      reason: 'counted from the second day',
+    }),
   );
   await http.expect(201, 'POST', `${of(1)}/forms`, {
     form_oid: 'F',
@@ -119,5 +138,6 @@ export async function filledStudy(http: Http): Promise<FilledStudy> {
       relationship: 'mother',
     });
   await http.expect(200, 'POST', `/api/participants/${people[2]!.id}/withdraw`, { reason: 'moved away' });
-  return { site, study, windows, battery, sites, people, sessionId };
+  await settled(study.id, people.slice(0, 2));
+  return { site, study, windows, battery, sites, people, enrolled, sessionId };
 }

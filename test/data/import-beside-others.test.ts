@@ -1,23 +1,30 @@
 import { expect } from 'chai';
-import pg from 'pg';
+import type pg from 'pg';
+import type { Database } from '../../db/client/database.js';
+import { openDatabase } from '../../db/client/knex.js';
+import { seesEverything } from '../support/everything.js';
+import { whileHeld } from '../support/held-row.js';
 import { admin, newParticipant, newStudy, user } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 import { imported, sendFile } from './stage.js';
-import type { ImportAnswer } from './stage.js';
 
 describe('An import beside what others do', () => {
   let http: Http;
   let study: Loose;
-  let other: pg.Client;
+  let other: pg.Client, owner: Database;
   before(async () => {
     http = await admin();
-    other = new pg.Client({ connectionString: (await service()).database_url });
-    await other.connect();
-    await other.query(`select set_config('app.studies', '*', false)`);
+    other = await seesEverything();
+    owner = openDatabase({
+      url: (await service()).database_url,
+      poolMax: 3,
+      name: 'import-beside-others',
+      asOwner: true,
+    });
   });
-  after(() => other.end());
+  after(() => Promise.all([other.end(), owner.destroy()]));
   beforeEach(async () => {
     study = await newStudy(http);
   });
@@ -121,27 +128,14 @@ describe('An import beside what others do', () => {
   });
 
   it('waits for another import of the study, whatever the order of their rows', async () => {
-    await other.query('begin');
-    await other.query('insert into participants (study_id, participant_code) values ($1, $2)', [study.id, 'M']);
-    const answers: Promise<ImportAnswer>[] = [];
-    for (const codes of [
-      ['A', 'M', 'B'],
-      ['B', 'M', 'A'],
-    ]) {
-      const text = `participant_code,preferred_language\n${codes.map((code) => `${code},de\n`).join('')}`;
-      answers.push(imported(http, study.id, text, '?mode=upsert'));
-      await until(
-        async () =>
-          (
-            await other.query(
-              'select from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()',
-            )
-          ).rowCount! >= answers.length,
-        { what: 'each import to wait' },
-      );
-    }
-    await other.query('rollback');
-    const [first, second] = await Promise.all(answers);
+    const file = (...codes: string[]) =>
+      `participant_code,preferred_language\n${codes.map((code) => `${code},de\n`).join('')}`;
+    const [first, second] = await whileHeld(
+      owner,
+      ['insert into participants (study_id, participant_code) values (?, ?)', study.id, 'M'],
+      () => imported(http, study.id, file('A', 'M', 'B'), '?mode=upsert'),
+      () => imported(http, study.id, file('B', 'M', 'A'), '?mode=upsert'),
+    );
     expect(first).to.include({ success: true, imported_count: 3 });
     expect(second).to.include({ success: true, imported_count: 0, updated_count: 0, skipped_count: 3 });
     expect([...(await everyone()).keys()].sort()).to.deep.equal(['A', 'B', 'M']);

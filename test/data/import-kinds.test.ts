@@ -7,7 +7,7 @@ import { archive, bookOf, text } from './workbooks.js';
 
 /** What people send in place of a list, or have in it without seeing it. */
 describe('Files that are not what their sender thinks', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let http: Http, study: Loose;
   before(async () => {
     http = await admin();

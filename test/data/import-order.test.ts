@@ -36,7 +36,8 @@ describe('An import that changes participants in the order of its file', functio
     const people = await Promise.all(
       ['P-1', 'P-2'].map((participant_code) => desk.person(study, { participant_code })),
     );
-    for (const person of people) expect((await person.set(dayIn('UTC'))).status).to.equal(200);
+    const [today, moved] = [dayIn('UTC'), dayIn('UTC', 40)];
+    for (const person of people) expect((await person.set(today)).status).to.equal(200);
     await study.settled();
     // A change writes the reminders of many participants in the order of their visits' keys.
     const keys = await Promise.all(people.map(async (person) => (await person.visits())[0]!.visit_key));
@@ -52,7 +53,7 @@ describe('An import that changes participants in the order of its file', functio
     expect(answer).to.include({ updated_count: 2, imported_count: 0 });
     await study.settled();
     for (const person of people)
-      await until(async () => (await person.standing())[0]?.target_date === dayIn('UTC', 40), {
+      await until(async () => (await person.standing())[0]?.target_date === moved, {
         what: 'the visit of the changed window',
       });
     expect((await circles()) - before, 'circles').to.equal(0);

@@ -6,7 +6,7 @@ import { imported } from './stage.js';
 
 /** A code is what a person reads in the cell, not what the program stores behind it. */
 describe('Importing codes as cells show them', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let http: Http;
   before(async () => {
     http = await admin();

@@ -8,7 +8,6 @@ import { admin, newStudy, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
 import { pythonOf } from '../support/python.js';
 import type { Python } from '../support/python.js';
-import { day } from '../assessment/stage.js';
 import { filledStudy } from './filled-study.js';
 import type { FilledStudy } from './filled-study.js';
 import { imported } from './stage.js';
@@ -165,7 +164,7 @@ describe('Programs that this project did not write', function () {
     for (const datum of [
       'SubjectKey="=1+1"',
       'ItemOID="I.TASK.stroop.METRIC.mean_rt" Value="512.25"',
-      `ItemOID="I.SUBJECT.enrollment_date" Value="${day(-2)}"`,
+      `ItemOID="I.SUBJECT.enrollment_date" Value="${filled.enrolled}"`,
       'ItemOID="I.CONSENT.status" Value="signed"',
       'LocationOID="LOC.BER"',
       'ItemOID="I.RANDOMIZATION.arm" Value="B"',

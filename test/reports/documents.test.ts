@@ -17,7 +17,7 @@ import { World, ZONES, dayAt } from './world.js';
 /** A document takes a hundred times as long. */
 const BETWEEN_LOOKS_MS = 10;
 /** Four are printed at a time at most (api/reports/pdf/printer.ts). */
-const AT_ONCE = 6;
+const AT_ONCE = 5;
 
 const person = (rt: number) => ({
   site: true,
