@@ -1,5 +1,5 @@
 import { lockAnchors } from '../../db/anchor/anchors.queries.js';
-import { readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
+import { newcomersScheduleInputs, readScheduleInputs } from '../../db/scheduling/schedules.queries.js';
 import type { WriteTransaction } from '../../db/client/transaction.js';
 import { dateAhead, evaluateUnlessAtRest } from '../../workflows/domain/anchor/decide.js';
 import type { ScheduleInputs } from '../../workflows/domain/anchor/regeneration.js';
@@ -7,7 +7,7 @@ import { scheduleAfter } from '../../workflows/domain/anchor/regeneration.js';
 import type { Decision, Fault } from '../../workflows/domain/util/types.js';
 import type { Via } from './authorization.js';
 import type { AnchorDecision } from './commands/outcome.js';
-import { loadSnapshots } from './snapshot.js';
+import { loadNewcomers, loadSnapshots } from './snapshot.js';
 import type { AnchorSnapshot } from './snapshot.js';
 import { writeDecisions } from './write.js';
 import { yieldAfter } from '../../db/client/yield-after.js';
@@ -27,6 +27,7 @@ const WITHDRAWN: EvaluationSummary = { result: 'withdrawn', errors: [], candidat
 /**
  * Schedules beyond those that the policy requires: `always` for a participant that the capture system creates (from
  * today without a date), `of_date` for one whose date it changed (the date makes the next version, also a proposal).
+ * One that is created is so in the same transaction, and its anchor is stored with this decision, its first.
  */
 export type EnsureScheduleOptions = 'always' | 'of_date' | 'by_policy';
 
@@ -42,11 +43,17 @@ export async function decideBatch(
   via: Via = 'workflow',
 ): Promise<Map<string, EvaluationSummary>> {
   const decided = new Map<string, EvaluationSummary>();
+  const isNew = (id: string) => wanted.get(id) === 'always';
   const participantIds = [...wanted.keys()].sort();
   if (participantIds.length === 0) return decided;
-  await lockAnchors(tx, participantIds);
-  const snapshots = await loadSnapshots(tx, participantIds);
-  const inputs = await readScheduleInputs(tx, studyId, participantIds);
+  const [newcomers, others] = [participantIds.filter(isNew), participantIds.filter((id) => !isNew(id))];
+  await lockAnchors(tx, others);
+  const snapshots = [...(await loadNewcomers(tx, newcomers)), ...(await loadSnapshots(tx, others))];
+  const inputs = await (others.length === 0 ? newcomersScheduleInputs : readScheduleInputs)(
+    tx,
+    studyId,
+    participantIds,
+  );
   const decisions: AnchorDecision[] = [];
   const serveOthers = yieldAfter();
   for (const snapshot of snapshots) {

@@ -24,7 +24,7 @@ export function rowsOf(decision: AnchorDecision): DecisionRows {
   return {
     decision,
     version,
-    anchor: last ? anchorAfter(decision, last, version) : null,
+    anchor: last || decision.snapshot.row.is_new ? anchorAfter(decision, last, version) : null,
     entries: entriesOf(decision),
   };
 }
@@ -74,23 +74,27 @@ function entriesOf(decision: AnchorDecision): { history: HistoryWrite; transitio
 /** What an override-back reopened was final: until it is so again, or unset, the guards hold for all of its moves. */
 function reopenedAfter(
   { snapshot: { policy, facts }, reopenedFacts }: AnchorDecision,
-  last: Transition,
+  last: Transition | undefined,
 ): Pick<AnchorWrite, 'reopened' | 'reopened_facts'> {
   if (reopenedFacts !== undefined) return { reopened: true, reopened_facts: reopenedFacts };
-  if (!facts.anchor.reopened || last.status_after !== 'provisional') return { reopened: false, reopened_facts: null };
+  if (!facts.anchor.reopened || last?.status_after !== 'provisional') return { reopened: false, reopened_facts: null };
   return { reopened: true, reopened_facts: standingFacts(policy, factsAfter(facts, last)) };
 }
 
-/** The anchor after the last of its transitions. */
-function anchorAfter(decision: AnchorDecision, last: Transition, version: number): AnchorWrite {
+/** The anchor after the last of its transitions; undefined: without any, it is stored unset. */
+function anchorAfter(decision: AnchorDecision, last: Transition | undefined, version: number): AnchorWrite {
   const { row, facts } = decision.snapshot;
-  const { value } = last;
-  const finalized = last.status_after === 'finalized';
-  const granted = last.is_override;
+  const value = last?.value;
+  const finalized = last?.status_after === 'finalized';
+  const granted = last?.is_override ?? false;
   const approved = granted && decision.override?.approved_by ? decision.override.approved_by : null;
   return {
+    id: row.anchor.id,
     participant_id: row.participant_id,
+    study_id: row.study_id,
+    is_new: row.is_new ?? false,
     expected_version: facts.anchor.version,
+    current_schedule_version_id: null,
     version,
     enrollment_date_value: value?.date ?? null,
     enrollment_datetime_value: value?.datetime ?? null,
@@ -100,7 +104,7 @@ function anchorAfter(decision: AnchorDecision, last: Transition, version: number
     source_type: value?.source_type ?? null,
     source_ref: value?.source_ref ?? null,
     captured_at: value ? facts.now : null,
-    status: last.status_after,
+    status: last?.status_after ?? facts.anchor.status,
     finalized_at: finalized ? facts.now : null,
     finalized_by_id: finalized ? (approved ?? decision.sender.actor_user_id ?? null) : null,
     is_override: granted,

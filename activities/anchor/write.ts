@@ -7,7 +7,7 @@ import {
   assertWritten,
   intoDecisions,
   intoHistory,
-  writeAnchorsStatement,
+  writeAnchorsStatements,
 } from '../../db/anchor/anchor-writes.queries.js';
 import { recordsOf } from './decision-records.js';
 import { rowsOf } from './decision-rows.js';
@@ -30,22 +30,20 @@ export async function writeDecisions(
   { before = [], schedulesWritten }: { before?: readonly Statement[]; schedulesWritten?: () => void } = {},
 ): Promise<void> {
   const decided = batch.map(rowsOf);
-  const anchors = decided.flatMap(({ anchor }) => anchor ?? []);
   const schedules = schedulesToWrite(
     studyId,
     decided.flatMap(({ decision: { schedule, snapshot, sender }, version }) =>
       schedule ? [{ ...schedule, snapshot, anchorVersion: version, generatedBy: sender.actor_user_id ?? null }] : [],
     ),
   );
+  const anchors = decided.flatMap(({ anchor }) => anchor ?? []);
+  for (const anchor of anchors)
+    anchor.current_schedule_version_id = schedules.versionIds.get(anchor.participant_id) ?? null;
+  const anchorWrites = writeAnchorsStatements(anchors);
   const recorded = () => recordStatements(tx, audit, decided, schedules.versionIds);
-  const first = [
-    ...before,
-    ...(anchors.length > 0 ? [writeAnchorsStatement(anchors)] : []),
-    ...schedules.statements,
-    ...(schedulesWritten ? [] : recorded()),
-  ];
+  const first = [...before, ...anchorWrites, ...schedules.statements, ...(schedulesWritten ? [] : recorded())];
   const written = first.length > 0 ? await queryAllAsPlanned(tx, first) : [];
-  if (anchors.length > 0) assertWritten(written[before.length]!, anchors);
+  assertWritten(written.slice(before.length, before.length + anchorWrites.length), anchors);
   if (!schedulesWritten) return;
   schedulesWritten();
   const records = recorded();

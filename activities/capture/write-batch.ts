@@ -77,14 +77,12 @@ export async function writeBatch(work: WriteTransaction, batch: ReadBatch): Prom
     read.map(({ reading, reading_hash }) => ({ record: reading.record, reading_hash })),
   );
   const held = read.filter(({ reading }) => ours.has(reading.record));
-  await lockAnchorsOfRecords(
-    tx,
-    study_id,
-    held.filter(({ known }) => !known).map(({ reading }) => reading.record),
-  );
+  const changed = held.filter(({ known }) => !known).map(({ reading }) => reading.record);
+  const haveAnchors = await lockAnchorsOfRecords(tx, study_id, changed);
   const records = held.map(({ reading }) => reading.record);
   let existing = new Map<string, CapturedRow>();
-  if (records.length > 0) existing = await lockByExternalId(tx, study_id, records);
+  // Everybody has an anchor: where there is none, there is nobody. A first sync looks for its records once less.
+  if (haveAnchors || changed.length < records.length) existing = await lockByExternalId(tx, study_id, records);
   const adopted = await adoptSpellings(
     work,
     { study_id, from: { sync_id } },

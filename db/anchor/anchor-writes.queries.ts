@@ -2,10 +2,18 @@ import type { Statement } from '../client/one-trip.js';
 import { insertInto, insertStatement } from '../client/sets/bulk-insert.js';
 import type { Insert } from '../client/sets/bulk-insert.js';
 
-/** The new state of an anchor; `expected_version` is the version that the decision was based on. */
+/**
+ * The new state of an anchor; `expected_version` is the version that the decision was based on. The anchor of a
+ * participant whom this transaction has enrolled is not stored yet (`is_new`).
+ */
 export interface AnchorWrite {
+  id: string;
   participant_id: string;
+  study_id: string;
+  is_new: boolean;
   expected_version: number;
+  /** The schedule version that the decision makes; null: the current one stays. */
+  current_schedule_version_id: string | null;
   enrollment_date_value: string | null;
   enrollment_datetime_value: string | null;
   partial_value: string | null;
@@ -67,7 +75,8 @@ with wanted as materialized (
   select n.*, n.unnest as expected_version
   from rows from (jsonb_populate_recordset(null::anchor_dates, $1::jsonb), unnest($3::integer[])) as n
 ), written as (
-  update anchor_dates a set ${ANCHOR_COLUMNS.map((c) => `${c} = w.${c}`).join(', ')}
+  update anchor_dates a set ${ANCHOR_COLUMNS.map((c) => `${c} = w.${c}`).join(', ')},
+    current_schedule_version_id = coalesce(w.current_schedule_version_id, a.current_schedule_version_id)
   from wanted w where a.participant_id = any($2::uuid[]) and a.participant_id = w.participant_id
     and a.version = w.expected_version
   returning a.participant_id, a.enrollment_date_value
@@ -78,23 +87,50 @@ with wanted as materialized (
 )
 select count(*)::integer as written from written`;
 
+// Stored once, decided: an unset anchor that its decision changes costs its indexes and foreign keys a second time.
+const NEW_COLUMNS = ['id', 'participant_id', 'study_id', ...ANCHOR_COLUMNS, 'current_schedule_version_id'].join(', ');
+const INSERT_ANCHORS = `
+with made as (
+  insert into anchor_dates (${NEW_COLUMNS}, updated_at)
+  select ${NEW_COLUMNS}, moment() from jsonb_populate_recordset(null::anchor_dates, $1::jsonb)
+  returning participant_id, enrollment_date_value
+), mirrored as (
+  update participants p set enrollment_date = m.enrollment_date_value from made m
+  where p.id = any($2::uuid[]) and p.id = m.participant_id and m.enrollment_date_value is not null
+)
+select count(*)::integer as written from made`;
+
 /**
- * Writes anchors by compare-and-set on their version, and the participants' enrollment_date that mirrors them. Returns
- * one row with the number `written`: see `assertWritten`.
+ * Writes anchors by compare-and-set on their version, those of participants whom this transaction has enrolled as new
+ * rows, and the participants' enrollment_date that mirrors them. Each returns one row with the number `written`: see
+ * `assertWritten`.
  */
-export const writeAnchorsStatement = (anchors: readonly AnchorWrite[]): Statement => ({
-  sql: WRITE_ANCHORS,
-  values: [
-    JSON.stringify(anchors),
-    anchors.map((a) => a.participant_id),
-    anchors.map((a) => String(a.expected_version)),
-  ],
-});
+export function writeAnchorsStatements(anchors: readonly AnchorWrite[]): Statement[] {
+  const made = anchors.filter((a) => a.is_new),
+    changed = anchors.filter((a) => !a.is_new);
+  return [
+    ...(made.length > 0
+      ? [{ sql: INSERT_ANCHORS, values: [JSON.stringify(made), made.map((a) => a.participant_id)] }]
+      : []),
+    ...(changed.length > 0
+      ? [
+          {
+            sql: WRITE_ANCHORS,
+            values: [
+              JSON.stringify(changed),
+              changed.map((a) => a.participant_id),
+              changed.map((a) => String(a.expected_version)),
+            ],
+          },
+        ]
+      : []),
+  ];
+}
 
 /** @throws StaleAnchor when an anchor has moved on since it was read */
-export function assertWritten(rows: readonly unknown[], anchors: readonly AnchorWrite[]): void {
-  if ((rows as { written: number }[])[0]!.written !== anchors.length)
-    throw new StaleAnchor('an anchor moved on since it was read');
+export function assertWritten(results: readonly unknown[][], anchors: readonly AnchorWrite[]): void {
+  const written = (results as { written: number }[][]).reduce((sum, [row]) => sum + row!.written, 0);
+  if (written !== anchors.length) throw new StaleAnchor('an anchor moved on since it was read');
 }
 
 export interface HistoryWrite {

@@ -28,14 +28,27 @@ function ofArray(items: readonly unknown[]): string {
 }
 
 function ofObject(record: Record<string, unknown>): string {
-  const keys = Object.keys(record);
-  if (keys.some((key, i) => i > 0 && keys[i - 1]! > key)) keys.sort();
+  const keys = inOrder(Object.keys(record));
   let text = '';
   for (const key of keys) {
     const member = record[key];
     if (member !== undefined) text += (text === '' ? '{' : ',') + nameOf(key) + canonicalJson(member);
   }
   return text === '' ? '{}' : `${text}}`;
+}
+
+/** Up to so many names are put in order where they are: the engine's own sort leaves copies of them as garbage. */
+const FEW = 32;
+
+function inOrder(keys: string[]): string[] {
+  if (keys.length > FEW) return keys.sort();
+  for (let i = 1; i < keys.length; i++) {
+    const key = keys[i]!;
+    let at = i;
+    for (; at > 0 && keys[at - 1]! > key; at--) keys[at] = keys[at - 1]!;
+    if (at < i) keys[at] = key;
+  }
+  return keys;
 }
 
 function nameOf(key: string): string {

@@ -54,17 +54,18 @@ export async function lockByExternalId(
 
 /**
  * Locks the anchors of the participants of records; the participants are locked afterwards. Decisions and
- * reinstatements lock the anchor first, too.
+ * reinstatements lock the anchor first, too. @returns whether there are any
  */
-export async function lockAnchorsOfRecords(tx: Tx, studyId: string, records: readonly string[]): Promise<void> {
-  if (records.length === 0) return;
-  await query(
+export async function lockAnchorsOfRecords(tx: Tx, studyId: string, records: readonly string[]): Promise<boolean> {
+  if (records.length === 0) return false;
+  const held = await query(
     tx,
     `select 1 from anchor_dates where participant_id in (select id from participants
       where study_id = $1 and external_id = any($2::text[]))
      order by participant_id for update`,
     [studyId, [...records]],
   );
+  return held.length > 0;
 }
 
 /** Returns a row if the record has a participant. */
@@ -177,8 +178,8 @@ export interface NewCaptured extends CapturedColumns {
 }
 
 /**
- * Inserts participant, anchor (unset, version 1, as for everyone), form, and the low-priority message that starts the
- * participant's workflow. The first decision is made together with the participant, so nothing waits for the workflow.
+ * Inserts participant, form, and the low-priority message that starts the participant's workflow. The first decision is
+ * made together with the participant, and stores the anchor (`decideBatch`): nothing waits for the workflow.
  */
 const ENROLL = `
 with wanted as materialized (
@@ -191,8 +192,6 @@ with wanted as materialized (
   select $1, record, participant_code, site_id, preferred_language, email, phone, timezone, date_of_birth, arm,
     datacapture_arm from wanted
   on conflict do nothing returning id, external_id, site_id
-), anchors as (
-  insert into anchor_dates (participant_id, study_id) select id, $1 from made
 ), forms as (
   insert into form_instances (study_id, participant_id, form_oid, origin, status, items)
   select $1, m.id, $3, 'datacapture', w.form_status, w.items from made m join wanted w on w.record = m.external_id

@@ -31,6 +31,8 @@ export interface FactRow {
   };
   /** The identity was erased. */
   erased: boolean;
+  /** Enrolled in this transaction: the anchor is stored with its first decision. */
+  is_new?: true;
   site_timezone: string | null;
   anchor: {
     id: string;
@@ -95,15 +97,23 @@ const UNAPPROVED = `(e.status = 'eligible' and e.has_waiver and e.waiver_approve
 
 const POLICY = `s.config->'enrollment_date_policy'`;
 
-const facts = (whose: string, policy = POLICY) => `
-select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.site_id,
+/** What a decision reads of the study, and of the participant's own row and forms. */
+const OWN = `p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.site_id,
   ${iso('clock_timestamp()')} as now, s.policy_version,
-  ${policy} as policy,
   json_build_object('start_date', s.start_date, 'timezone', s.timezone, 'consent_mode', s.consent_mode,
     'scheduling_mode', s.config->>'scheduling_mode') as study,
-  json_build_object('status', p.status, 'site_code', site.site_code, 'arm', coalesce(p.arm, r.arm),
-    'preferred_language', p.preferred_language, 'date_of_birth', p.date_of_birth) as participant,
   p.erased_at is not null as erased, site.timezone as site_timezone,
+  coalesce((select json_agg(json_build_object('id', f.id, 'form_oid', f.form_oid, 'status', f.status, 'origin',
+    f.origin, 'created_at', ${iso('f.created_at')}, 'items', f.items) order by f.created_at, f.id)
+    from form_instances f where f.participant_id = p.id), '[]') as forms,
+  (select json_build_object('form_oid', d.enrollment_instrument, 'item_oid',
+    d.participant_field_mapping->>'enrollment_date') from datacapture_configs d where d.study_id = s.id) as capture`;
+/** A participant's fields; `arm`: the one in force. */
+const participantOf = (arm: string) => `json_build_object('status', p.status, 'site_code', site.site_code, 'arm',
+  ${arm}, 'preferred_language', p.preferred_language, 'date_of_birth', p.date_of_birth)`;
+
+const facts = (whose: string, policy = POLICY) => `
+select ${OWN}, ${policy} as policy, ${participantOf('coalesce(p.arm, r.arm)')} as participant,
   json_build_object('id', a.id, 'enrollment_date_value', a.enrollment_date_value, 'enrollment_datetime_value',
     ${iso('a.enrollment_datetime_value')},
     'partial_value', a.partial_value, 'precision', a.precision, 'timezone', a.timezone, 'source_type', a.source_type,
@@ -122,17 +132,12 @@ select p.id as participant_id, p.participant_code, p.study_id, s.study_code, p.s
     where e.participant_id = p.id) as eligibility,
   case when r.id is null then null else json_build_object('id', r.id, 'arm', r.arm, 'randomized_at',
     ${iso('r.randomized_at')}) end as randomization,
-  coalesce((select json_agg(json_build_object('id', f.id, 'form_oid', f.form_oid, 'status', f.status, 'origin',
-    f.origin, 'created_at', ${iso('f.created_at')}, 'items', f.items) order by f.created_at, f.id)
-    from form_instances f where f.participant_id = p.id), '[]') as forms,
   coalesce((select json_agg(json_build_object('id', v.id, 'status', v.status, 'completed_at',
     ${iso('v.completed_at')}, 'is_baseline', true) order by v.target_date, v.id)
     from scheduled_visits v where v.participant_id = p.id and v.is_baseline
       and v.status not in ('superseded', 'cancelled')), '[]') as baseline,
   (select json_build_object('enrollment_date', m.enrollment_date, 'entered_by_user_id', m.entered_by_user_id)
     from manual_anchor_entries m where m.participant_id = p.id and m.withdrawn_at is null) as manual,
-  (select json_build_object('form_oid', d.enrollment_instrument, 'item_oid',
-    d.participant_field_mapping->>'enrollment_date') from datacapture_configs d where d.study_id = s.id) as capture,
   json_build_object(
     'has_schedule', a.current_schedule_version_id is not null,
     'data_entered', exists (select from scheduled_visits v where v.participant_id = p.id and v.status = 'completed')
@@ -164,7 +169,14 @@ where p.id ${whose}`;
 const OF_ONE = facts('= $1'),
   OF_MANY = facts('= any($1)'),
   /** A study's policy only with one of its participants: with each it is read, sent and parsed again. */
-  OF_MANY_POLICY_ONCE = facts('= any($1)', `case when row_number() over (partition by s.id) = 1 then ${POLICY} end`),
+  POLICY_ONCE = `case when row_number() over (partition by s.id) = 1 then ${POLICY} end`,
+  OF_MANY_POLICY_ONCE = facts('= any($1)', POLICY_ONCE),
+  OF_NEWCOMERS = `
+select ${OWN}, ${POLICY_ONCE} as policy, ${participantOf('p.arm')} as participant
+from participants p
+join studies s on s.id = p.study_id
+left join sites site on site.id = p.site_id
+where p.id = any($1)`,
   OF_REQUEST = facts('= (select o.participant_id from override_requests o where o.id = $1)');
 
 /** Statement of `readFacts`. */
@@ -182,9 +194,63 @@ export const factsOfRequest = (requestId: string): Statement => ({ sql: OF_REQUE
  */
 export async function readFacts(tx: Tx, participantIds: readonly string[]): Promise<FactRow[]> {
   if (participantIds.length === 1) return prepared(tx, OF_ONE, participantIds);
-  const rows = await prepared<FactRow>(tx, OF_MANY_POLICY_ONCE, [[...participantIds]]);
+  return withPolicies(await prepared<FactRow>(tx, OF_MANY_POLICY_ONCE, [[...participantIds]]));
+}
+
+/** Gives each participant of a study its one policy object. */
+function withPolicies(rows: FactRow[]): FactRow[] {
   const policies = new Map<string, unknown>();
   for (const { study_id, policy } of rows) if (policy !== null) policies.set(study_id, policy);
   for (const row of rows) row.policy = policies.get(row.study_id) ?? null;
   return rows;
 }
+
+/**
+ * `readFacts` of participants whom this transaction has enrolled, and whom nobody else knows yet: there is nothing of
+ * them but their row and the form that came with it. Their anchors are not stored yet; `newId` makes the ids.
+ */
+export async function readNewcomers(
+  tx: Tx,
+  participantIds: readonly string[],
+  newId: () => string,
+): Promise<FactRow[]> {
+  if (participantIds.length === 0) return [];
+  const rows = await prepared<Omit<FactRow, keyof typeof WITHOUT_PAST | 'anchor'>>(tx, OF_NEWCOMERS, [
+    [...participantIds],
+  ]);
+  return withPolicies(
+    rows.map((row) => Object.assign(row, WITHOUT_PAST, { anchor: { ...UNSET, id: newId(), updated_at: row.now } })),
+  );
+}
+
+const WITHOUT_PAST = {
+  is_new: true,
+  consents: [] as FactRow['consents'],
+  eligibility: null,
+  randomization: null,
+  baseline: [] as FactRow['baseline'],
+  manual: null,
+  stored: { has_schedule: false, data_entered: false, signed: false, locked: false },
+  before_override: null,
+  pending_override: null,
+} as const;
+
+/** An anchor as it is before its first decision. */
+const UNSET = {
+  enrollment_date_value: null,
+  enrollment_datetime_value: null,
+  partial_value: null,
+  precision: 'date',
+  timezone: null,
+  source_type: null,
+  source_ref: null,
+  status: 'unset',
+  is_override: false,
+  override_at: null,
+  version: 1,
+  reopened: false,
+  reopened_facts: null,
+  cancelled_facts: null,
+  current_schedule_version_id: null,
+  is_to_continue: false,
+} as const;

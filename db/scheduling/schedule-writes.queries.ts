@@ -136,12 +136,13 @@ const INSERT_VERSIONS = `with v as (${insertSql({ table: 'schedule_versions', co
   chained as (update schedule_versions v set superseded_by_id = n.id from n where v.participant_id = any($3::uuid[])
     and v.participant_id = n.participant_id and v.superseded_by_id is null and v.id <> n.id)
   update anchor_dates a set current_schedule_version_id = n.id from n where a.participant_id = any($3::uuid[])
-    and a.participant_id = n.participant_id`;
+    and a.participant_id = n.participant_id and a.current_schedule_version_id is distinct from n.id`;
 
 /**
- * Inserts the next versions with their visits and makes them current, in one round trip. A visit whose window is open
- * today, in the participant's time zone, is opened at once; one whose window has closed is left to the hourly job,
- * which records and reports that it was missed. The one-live index refuses a concurrent completion.
+ * Inserts the next versions with their visits and makes them current, in one round trip: an anchor that its decision
+ * has changed names its version already. A visit whose window is open today, in the participant's time zone, is opened
+ * at once; one whose window has closed is left to the hourly job, which records and reports that it was missed. The
+ * one-live index refuses a concurrent completion.
  */
 export const insertVersionsStatement = (
   versions: readonly VersionWrite[],

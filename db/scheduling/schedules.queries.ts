@@ -120,6 +120,8 @@ interface ScheduleRow {
   /** For each participant in one of several capture-system arms. */
   arms: Record<string, number>;
 }
+const armsOf = (whose: string) => `coalesce((select json_object_agg(id, datacapture_arm) from participants
+         where id ${whose} and datacapture_arm is not null), '{}') as arms`;
 /** The live visits and the current version of each participant. */
 const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) from (
          select participant_id, id, visit_key, status, name, target_date, window_open, window_close, battery_id,
@@ -133,8 +135,7 @@ const standing = (whose: string) => `coalesce((select json_agg(row_to_json(v)) f
            max(anchor_date_used) filter (where is_current) as anchor_date_used,
            (array_agg(anchor_date_used order by version_number desc))[1] as latest_date
          from schedule_versions where participant_id ${whose} group by participant_id) c), '[]') as versions,
-       coalesce((select json_object_agg(id, datacapture_arm) from participants
-         where id ${whose} and datacapture_arm is not null), '{}') as arms`;
+       ${armsOf(whose)}`;
 /**
  * One participant is queried by a single value: an array is planned every time (as in facts.ts), 4 ms of a preview's 6.
  */
@@ -146,6 +147,8 @@ const OF_MANY = {
   alone: `select ${standing('= any($2)')} from studies s where s.id = $1`,
   withSources: `select ${SOURCES}, ${standing('= any($2)')} from studies s where s.id = $1`,
 };
+const OF_NEWCOMERS = `select ${SOURCES}, '[]'::json as visits, '[]'::json as versions, ${armsOf('= any($2)')}
+  from studies s where s.id = $1`;
 
 /** The sources of a participant's next schedule. */
 export interface ScheduleInputRows extends Omit<ScheduleSources, 'edc' | 'event_arms'> {
@@ -181,6 +184,16 @@ export async function readScheduleInputs(
     ? await prepared<ScheduleRow>(tx, sql.alone, values)
     : await prepared<ScheduleRow & ScheduleSources>(tx, sql.withSources, values);
   return inputsFrom(tx, participantIds, read!, sources ?? (read as ScheduleSources & ScheduleRow));
+}
+
+/** `readScheduleInputs` of participants whom this transaction has enrolled: none has a visit or a version yet. */
+export async function newcomersScheduleInputs(
+  tx: Tx,
+  studyId: string,
+  participantIds: readonly string[],
+): Promise<Map<string, ScheduleInputRows>> {
+  const [read] = await prepared<ScheduleRow & ScheduleSources>(tx, OF_NEWCOMERS, [studyId, [...participantIds]]);
+  return inputsFrom(tx, participantIds, read!, read!);
 }
 
 async function inputsFrom(

@@ -33,6 +33,15 @@ describe('Canonical JSON (RFC 8785)', () => {
     );
   });
 
+  it('sorts few names and many alike', () => {
+    for (const count of [1, 2, 31, 32, 33, 70]) {
+      const names = Array.from({ length: count }, (_, i) => `n${(i * 37) % 71}`);
+      const value = Object.fromEntries(names.map((name) => [name, name]));
+      expect(canonicalJson(value)).to.equal(asItReads(value));
+      expect(Object.keys(value)).to.deep.equal(names);
+    }
+  });
+
   it('refuses what JSON cannot hold', () => {
     for (const value of [NaN, Infinity, 1n, () => 1, Symbol('x'), { deep: [NaN] }])
       expect(() => canonicalJson(value)).to.throw(TypeError);

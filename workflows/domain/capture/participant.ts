@@ -173,8 +173,20 @@ export function factItems(
   return items;
 }
 
+/** The items of each form that a stored policy names: it is asked for each record of a sync, and never changed. */
+const itemsRead = new WeakMap<object, Map<string, readonly string[]>>();
+
 /** The form items that the policy reads; a word of an expression that is no field finds no value and does no harm. */
 export function policyItems(policy: unknown, form: string): string[] {
+  if (typeof policy !== 'object' || policy === null) return [];
+  let ofForms = itemsRead.get(policy);
+  if (!ofForms) itemsRead.set(policy, (ofForms = new Map()));
+  let items = ofForms.get(form);
+  if (!items) ofForms.set(form, (items = itemsIn(policy, form)));
+  return [...items];
+}
+
+function itemsIn(policy: object, form: string): string[] {
   const names = new Set<string>();
   visit(policy, (key, value, holder) => {
     if (key === 'item_oid' && holder['form_oid'] === form) names.add(value);
