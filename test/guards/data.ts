@@ -32,14 +32,6 @@ const unnamed = (table: string, text: string): Guard => ({
 /** What is seen of others, and what an import says of persons. */
 export const dataGuards: readonly Guard[] = [
   {
-    refuses: 'the name of a record of another site, to a reader of one site',
-    file: 'db/capture/datacapture-syncs.queries.ts',
-    text: 'const isHidden = (name: string | undefined) => name !== undefined && !seen.includes(name);',
-    without: "const isHidden = (name: string | undefined) => name === '' && !seen.includes(name);",
-    test: 'test/capture/sync.test.ts',
-    title: 'says that a record was renamed that a trigger enrolled a second time under its new name',
-  },
-  {
     refuses: 'values of form items in the errors of expressions',
     file: 'workflows/domain/expressions/expressions.ts',
     text: 'return what === undefined || expression.includes(value!) ? sentence : `${what}${place}`;',
