@@ -4,11 +4,18 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { endWithNpm, keepCompiledCode, prepare, requireNode, root } from './prepare.mjs';
+import { answerHelp, endWithNpm, keepCompiledCode, prepare, requireNode, root, run } from './prepare.mjs';
 
 requireNode();
 endWithNpm();
 process.chdir(root);
+
+// An answer to a question about the command is no test run.
+if (process.argv.includes('--help'))
+  await run(async () => {
+    await prepare();
+    answerHelp((await import(pathToFileURL(join(root, 'dist', 'scripts', 'test', 'options.js')).href)).USAGE);
+  });
 
 let stopAsked;
 const stopped = new AbortController();

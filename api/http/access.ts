@@ -1,6 +1,7 @@
 import type { CaregiverCallerRow, PortalCaregiver } from '../../db/portal/portal.queries.js';
 import type { CallerRow } from '../../db/client/request.js';
 import type { Scope } from '../../db/client/transaction.js';
+import type { Settings } from '../../settings.js';
 import { problem, problemOf } from './errors.js';
 import type { Problem } from './errors.js';
 import type { PortalCallerRow } from '../../db/participants/portal-caller.js';
@@ -55,6 +56,8 @@ export interface Access<Kind extends TokenKind = TokenKind> {
   byTicket?: true;
   /** In development it needs no token from the local machine. */
   onThisMachine?: true;
+  /** Refuses addresses that may not call the route, before anything of the body is looked at. @throws 403 */
+  checkAddress?: (address: string, settings: Settings) => void;
   /** A refusal before the handler (token, role, no access) is an audit record of the study, with this action. */
   refusalAction?: string;
 }
@@ -248,6 +251,10 @@ export const loginEnded = (): Problem =>
 const expiredToken = (): Problem =>
   problem('INVALID_TOKEN', { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
 
+/** The refusal of a caregiver whose participants have all withdrawn: its token has ended, and its page says why. */
+const allWithdrawn = (): Problem =>
+  problemOf(401, 'PARTICIPANT_WITHDRAWN', 'The participants of this caregiver have withdrawn.');
+
 /** The refusal of a withdrawn participant: its token identifies it, but is valid for nothing else. */
 export const participantWithdrawn = (): Problem =>
   problemOf(403, 'PARTICIPANT_WITHDRAWN', 'The participant of this portal token has withdrawn.');
@@ -336,6 +343,7 @@ export function authorizeCaregiverAlone(
   named: Named,
   epoch: number,
 ): CaregiverCaller {
+  if (row?.all_withdrawn && row.caregiver_status === 'active' && epoch === row.session_epoch) throw allWithdrawn();
   if (!row || row.caregiver_status !== 'active' || row.cares_for === 0)
     throw problem('INVALID_TOKEN', {
       detail: 'No active participants are assigned to the caregiver of this portal token.',

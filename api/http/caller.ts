@@ -4,7 +4,14 @@ import { callerLookup } from '../../db/client/request.js';
 import type { CallerRow } from '../../db/client/request.js';
 import type { Tx } from '../../db/client/database.js';
 import type { PortalCallerRow } from '../../db/participants/portal-caller.js';
-import { asCaregiver, enterStudy, isEndedLogin, portalLookup, withWithdrawn } from '../../db/portal/portal.queries.js';
+import {
+  asCaregiver,
+  enterStudy,
+  haveAllWithdrawn,
+  isEndedLogin,
+  portalLookup,
+  withWithdrawn,
+} from '../../db/portal/portal.queries.js';
 import type { CaregiverCallerRow } from '../../db/portal/portal.queries.js';
 import {
   authorizeCaregiver,
@@ -91,9 +98,9 @@ function portalCaller(access: Access, principal: PortalPrincipal, named: Named):
     lookup: portalLookup({ kind: 'caregiver', id, participantId, login }),
     admit: async (found, tx) => {
       const row = found as CaregiverCallerRow | undefined;
-      return authorize(
-        row && tx && access.evenWithdrawn ? await withWithdrawn(tx, row, { participantId, login }) : row,
-      );
+      if (!row || !tx) return authorize(row);
+      if (access.evenWithdrawn) return authorize(await withWithdrawn(tx, row, { participantId, login }));
+      return authorize({ ...row, all_withdrawn: await haveAllWithdrawn(tx, row, login) });
     },
     // Each record names the caregiver.
     enter: async (_actor, _tx, audit) => audit?.inEach(asCaregiver(id)),

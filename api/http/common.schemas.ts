@@ -47,9 +47,12 @@ export const Code = Type.String({
 /** A name chosen by users: one line with something to see; blanks around it are cut off. */
 export const nameText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, pattern: `^${VISIBLE}${LINE}$`, 'x-nfc': true, 'x-trimmed': true });
-/** The id of another system: one line without marks that nobody sees, by which it would match no record. */
+/**
+ * The id of another system: one line without marks that nobody sees, by which it would match no record. Composed and
+ * decomposed letters are the same.
+ */
 export const externalId = (maxLength: number) =>
-  Type.String({ minLength: 1, maxLength, pattern: `^[^${CONTROLS}${MARKS}]*$` });
+  Type.String({ minLength: 1, maxLength, pattern: `^[^${CONTROLS}${MARKS}]*$`, 'x-nfc': true });
 /** The unique name of an event of a capture system; blanks around it come from copying, and are cut off. */
 export const EventName = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', 'x-trimmed': true });
 export const text = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });

@@ -75,7 +75,8 @@ export class ImportPlanner {
 
   /** Equal for the external ids of which only one participant may have one. */
   keyOf(externalId: string): string {
-    return this.ofRecords ? externalId.normalize('NFC').toLowerCase() : externalId;
+    const composed = externalId.normalize('NFC');
+    return this.ofRecords ? composed.toLowerCase() : composed;
   }
 
   /** Plans the next rows; one statement reads the study's existing data for them. */
@@ -156,6 +157,9 @@ class Portion {
     const { rules, inFile } = this.file;
     const planned: PlannedRow = { row, fields: fields as PlannedRow['fields'] };
     const known = this.byCode.get(code);
+    // A record of the capture system keeps its decomposed letters.
+    if (known?.external_id && known.external_id.normalize('NFC') === fields.external_id)
+      planned.fields = { ...planned.fields, external_id: known.external_id };
     const repeated = inFile.has(code);
     if (repeated || (known && rules.mode === 'insert')) {
       if (!rules.skip_duplicates)

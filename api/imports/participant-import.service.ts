@@ -16,6 +16,7 @@ import { readXlsx } from './files/xlsx.js';
 import type { Dependencies } from '../dependencies.js';
 import { problem } from '../http/errors.js';
 import { auditActor } from '../http/audit-actor.js';
+import { PlacesPerUser } from '../util/places-per-user.js';
 import type { JsonStream } from '../http/json/json-stream.js';
 import { ImportPlanner } from './participant-import-plan.js';
 import { ImportWriter } from './participant-import-write.js';
@@ -157,8 +158,27 @@ export interface SentFile {
 }
 const readers = { csv: readCsv, excel: readXlsx };
 
-/** Imports a file and stores its progress. @throws as `importParticipants` */
+/** Imports of one study run one after another, each on a connection of its own: one user's leave others theirs. */
+const places = new PlacesPerUser(10);
+
+/** Imports a file and stores its progress. @throws as `importParticipants`; 429 for a user who waits for many */
 export async function importFile(
+  ...[services, change, ...rest]: Parameters<typeof importInPlace>
+): Promise<JsonStream | ImportOverview | string> {
+  const leave = places.take(change.actor.id);
+  if (!leave)
+    throw problem('QUOTA_EXCEEDED', {
+      detail: `You wait for ${places.each} imports already: send this one again once one is done.`,
+      headers: { 'Retry-After': '5' },
+    });
+  try {
+    return await importInPlace(services, change, ...rest);
+  } finally {
+    leave();
+  }
+}
+
+async function importInPlace(
   services: Pick<Dependencies, 'database' | 'log'>,
   change: RequestScope,
   studyId: string,

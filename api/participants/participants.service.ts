@@ -123,6 +123,9 @@ export async function changeParticipant(
   assertIfMatch({ ...before });
   const { fields, siteId, closed } = await resolveSite(tx, before.study_id, input);
   const change: Partial<Participant> = { ...fields, ...(siteId !== undefined && { site_id: siteId }) };
+  // A record of the capture system keeps its decomposed letters.
+  if (fields.external_id && fields.external_id === before.external_id?.normalize('NFC'))
+    change.external_id = before.external_id;
   const changed = changedFields({ ...before }, { ...change });
   if (changed.length === 0) return before;
   if (changed.includes('date_of_birth')) requireBorn(input);

@@ -15,9 +15,40 @@ import type { StudyTemplate } from './templates.service.js';
 import { storeConfigValue } from '../../db/studies/study-config.queries.js';
 import type { Tx } from '../../db/client/database.js';
 
+/**
+ * The windows that a template makes. A mapping needs a battery: an event of the capture system whose battery was
+ * retired becomes a window without one, and its visits stay in the plan.
+ */
+function windowsOf({ visit_windows, capture }: StudyTemplate): StudyTemplate['visit_windows'] {
+  const bare = Object.entries(capture?.event_battery_mapping ?? {}).filter(([, { battery }]) => battery === null);
+  const windows = visit_windows.map((window) => {
+    const days = bare.find(([event]) => event === window.datacapture_event)?.[1];
+    // The mapping defined the days.
+    return days ? { ...window, ...days, battery: window.battery } : window;
+  });
+  const codes = new Set(windows.map(({ code }) => code));
+  const last = Math.max(0, ...windows.map(({ sort_order }) => sort_order));
+  for (const [event, days] of bare) {
+    if (windows.some(({ datacapture_event }) => datacapture_event === event)) continue;
+    let code = event.slice(0, 64).trim();
+    for (let n = 2; codes.has(code); n += 1) code = `${event.slice(0, 56).trim()} ${n}`;
+    codes.add(code);
+    const sort_order = last + windows.length - visit_windows.length + 1;
+    windows.push({ code, name: event, ...days, is_baseline: false, datacapture_event: event, sort_order });
+  }
+  return windows;
+}
+
+/** The template's mapping, of events that have a battery. */
+const mappingOf = ({ capture }: StudyTemplate) =>
+  Object.fromEntries(
+    Object.entries(capture?.event_battery_mapping ?? {}).filter(([, { battery }]) => battery !== null),
+  );
+
 /** Everything that applying a template would create, with defaults; nothing is changed. */
 export function previewTemplate(template: StudyTemplate) {
-  const { study, batteries, visit_windows, event_definitions, holiday_calendars = [], capture } = template;
+  const { study, batteries, event_definitions, holiday_calendars = [] } = template;
+  const visit_windows = windowsOf(template);
   const { enrollment_date_policy: policy, notifications = null, ...config } = study.config;
   return {
     template_id: template.id,
@@ -49,7 +80,7 @@ export function previewTemplate(template: StudyTemplate) {
     holiday_calendars,
     notifications,
     enrollment_date_policy: completePolicy((policy ?? {}) as PolicyInput),
-    event_battery_mapping: capture?.event_battery_mapping ?? {},
+    event_battery_mapping: mappingOf(template),
     batteries_created: batteries.length,
     visit_windows_created: visit_windows.length,
   };
@@ -68,10 +99,10 @@ export async function applyTemplate(
   const {
     study: { description, timezone, consent_mode, config },
     batteries,
-    visit_windows,
     event_definitions,
     holiday_calendars = [],
   } = template;
+  const visit_windows = windowsOf(template);
   const study_name = input.study_name ?? template.name;
   const study = await createStudy(change, {
     study_code: input.study_code,
@@ -93,7 +124,7 @@ export async function applyTemplate(
   for (const { battery, ...event } of event_definitions)
     await insertEventDefinition(tx, study.id, { ...event, battery_id: plan.batteryId(battery) });
   for (const calendar of holiday_calendars) await insertCalendar(tx, study.id, calendar as HolidayCalendarFields);
-  await keepCaptureDefaults(plan, template.capture);
+  await keepCaptureDefaults(plan, template);
   audit.record({
     ...auditActor(actor, context),
     study_id: study.id,
@@ -124,12 +155,14 @@ export async function applyTemplate(
  */
 async function keepCaptureDefaults(
   { tx, studyId, batteryId }: { tx: Tx; studyId: string; batteryId: (code: string | null) => number | null },
-  capture: StudyTemplate['capture'],
+  template: StudyTemplate,
 ): Promise<void> {
+  const { capture } = template;
   if (!capture) return;
-  const events = Object.entries(capture.event_battery_mapping).flatMap(([event, { battery, ...days }]) =>
-    battery === null ? [] : [[event, { battery_id: batteryId(battery), ...days }]],
-  );
+  const events = Object.entries(mappingOf(template)).map(([event, { battery, ...days }]) => [
+    event,
+    { battery_id: batteryId(battery), ...days },
+  ]);
   const defaults = { ...capture, event_battery_mapping: Object.fromEntries(events) as Record<string, unknown> };
   await storeConfigValue(tx, studyId, CAPTURE_DEFAULTS, defaults);
 }

@@ -110,6 +110,7 @@ export interface LocalSessionRow {
 export async function sessionsByLocalId(
   tx: Tx,
   keys: readonly { participant_id: string; local_id: string; device_id?: string | null }[],
+  lock = false,
 ): Promise<LocalSessionRow[]> {
   const rows = await prepared<LocalSessionRow>(
     tx,
@@ -120,7 +121,7 @@ export async function sessionsByLocalId(
          end) as device_id,
        s.started_device_id
      from assessment_sessions s where s.participant_id = any($1::uuid[]) and s.local_id is not null
-       and s.local_id = any($2::text[])`,
+       and s.local_id = any($2::text[]) order by s.id ${lock ? 'for update of s' : ''}`,
     [
       [...new Set(keys.map((key) => key.participant_id))],
       [...new Set(keys.map((key) => key.local_id))],

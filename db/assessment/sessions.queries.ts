@@ -170,6 +170,7 @@ export interface NewSession {
   language: string | null;
   timezone: string | null;
   device_id: string | null;
+  quality_flags: string;
   started_by_id: string | null;
   minutes: number;
 }

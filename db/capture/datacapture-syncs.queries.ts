@@ -269,6 +269,28 @@ export async function closeSync(
   return ended === 1;
 }
 
+/** The name of the new record in RECORD_RENAMED (`nameRenamed`). */
+const NEW_NAME = /: "(.*)"(?=\. It may be)/s;
+
+/** Issues without names of records whose participants the caller does not see. */
+async function withoutHiddenNames(tx: Tx, studyId: string, items: SyncRecordRow[]): Promise<SyncRecordRow[]> {
+  const nameIn = ({ code, message }: SyncIssue) =>
+    code === 'RECORD_RENAMED' ? NEW_NAME.exec(message)?.[1] : undefined;
+  const names = items.flatMap(({ issues }) => issues.flatMap((issue) => nameIn(issue) ?? []));
+  if (names.length === 0) return items;
+  const seen = (await tx('participants')
+    .where({ study_id: studyId })
+    .whereIn('external_id', names)
+    .pluck('external_id')) as string[];
+  const isHidden = (name: string | undefined) => name !== undefined && !seen.includes(name);
+  return items.map((item) => ({
+    ...item,
+    issues: item.issues.map((issue) =>
+      isHidden(nameIn(issue)) ? { ...issue, message: issue.message.replace(NEW_NAME, '') } : issue,
+    ),
+  }));
+}
+
 /** The issues of a sync's records. `ofVisibleParticipants`: only of participants whom the caller may see. */
 export async function syncIssues(
   tx: Tx,
@@ -286,7 +308,8 @@ export async function syncIssues(
     .offset(filter.skip)
     .limit(filter.limit)
     .select('record', 'outcome', 'participant_id', 'issues');
-  return { items, total: Number(count!.total) };
+  const shown = filter.ofVisibleParticipants ? await withoutHiddenNames(tx, sync.study_id, items) : items;
+  return { items: shown, total: Number(count!.total) };
 }
 
 /** The polling interval in minutes of each polled study. */

@@ -89,6 +89,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Its warnings carry a stack that is of no use in a log: the caller reports the failure itself.
     log: {
       warn: (message: unknown) => {
+        // One for each attempt of a request that ends with this fault.
+        if (String(message).startsWith('Acquire connection error')) return;
         process.stderr.write(`${String(message).split('\n', 1)[0]!}\n`);
       },
     },

@@ -30,6 +30,8 @@ export type CaregiverCallerRow = { [K in keyof PortalCallerRow]: PortalCallerRow
   caregiver_study: string;
   /** The number of enrolled participants. */
   cares_for: number;
+  /** Nobody of its care takes part any more: they have withdrawn. */
+  all_withdrawn?: boolean;
   /** The epoch that its tokens must have. */
   session_epoch: number;
 };
@@ -99,6 +101,18 @@ export async function withWithdrawn(
     cares_for: row.cares_for + 1,
     login_ended: ended,
   };
+}
+
+/** Whether the participants of a caregiver who cares for nobody else have withdrawn, and its login was not ended. */
+export async function haveAllWithdrawn(tx: Tx, row: CaregiverCallerRow, login: string | undefined): Promise<boolean> {
+  if (row.cares_for > 0) return false;
+  await enterStudy(tx, row.caregiver_study);
+  const gone = await Caregiver.relatedQuery<Participant>('participants', tx)
+    .for(row.caregiver_id)
+    .where('status', 'withdrawn')
+    .whereNull('erased_at')
+    .resultSize();
+  return gone > 0 && !(login !== undefined && (await isEndedLogin(tx, login)));
 }
 
 /** When a participant withdrew, in milliseconds since 1970. */

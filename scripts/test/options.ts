@@ -18,7 +18,8 @@ export interface TestOptions {
   verbose: boolean;
 }
 
-const USAGE = `Usage: npm test [-- options] [files or folders of test/]
+/** How the command is used. */
+export const USAGE = `Usage: npm test [-- options] [files or folders of test/]
   -g, --grep REGEX     only tests whose full title matches
   --runners N          runners side by side, each with a service of its own
   --seed N             files in a random order that this number repeats

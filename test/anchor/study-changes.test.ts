@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { studyReanchoringId } from '../../workflows/contract.js';
+import { seesEverything } from '../support/everything.js';
 import { until } from '../support/service.js';
 import { brokenInvariants } from './invariants.js';
 import { DAY, Stage } from './stage.js';
@@ -366,5 +367,34 @@ describe('changes of a study', () => {
     expect((await commands()).length).to.equal(before);
     expect(anchor.version).to.be.greaterThan(2);
     expect((await person.versions()).find((v) => v.is_current)!.anchor_date_used).to.equal(DAY);
+  });
+
+  it('who is enrolled while a change is carried out is counted with the others: it ends at its total', async () => {
+    const study = await stage.study();
+    const { id } = await study.person();
+    await study.settled();
+    const path = `/api/studies/${study.id}/config/enrollment-policy`;
+    const outside = await seesEverything();
+    let change: string | null;
+    try {
+      await outside.query('begin');
+      await outside.query('select 1 from anchor_dates where participant_id = $1 for update', [id]);
+      change = (await stage.admin.post(path, { sources: [{ type: 'manual_entry' }] })).headers.get('x-change-id');
+      const waits = `select from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))`;
+      await until(async () => (await outside.query(waits)).rowCount !== 0, { what: 'the change to be under way' });
+      // The next batch begins after the last one of this.
+      while ((await study.person()).id < id);
+    } finally {
+      await outside.query('rollback');
+      await outside.end();
+    }
+    const progress = await until(
+      async () => {
+        const now = await stage.admin.expect(200, 'GET', `/api/studies/${study.id}/reanchorings/${change}`);
+        return now.status === 'completed' ? now : undefined;
+      },
+      { what: 'the change to be carried out' },
+    );
+    expect([progress.total, Number(progress.seen) > 1]).to.deep.equal([progress.seen, true]);
   });
 });

@@ -441,6 +441,9 @@ describe('The portal of a caregiver', function portal() {
       await root.expect(200, 'POST', `/api/participants/${gone.id}/withdraw`, { reason: 'x' });
       await root.expect(200, 'POST', `/api/participants/${erased.id}/erase`, { reason: 'x' });
       for (const one of callers) expect(await statuses(one)).to.deep.equal([401]);
+      const codes = await Promise.all(callers.map(async (one) => (await one.get('/api/portal/me')).body.code));
+      const ended = 'INVALID_TOKEN';
+      expect(codes).to.deep.equal([ended, ended, ended, 'PARTICIPANT_WITHDRAWN', ended]);
     });
 
     it('ended with the caregiver’s standing stays so when the caregiver is admitted again, also by one who was erased with whom it cared for; a new link opens', async () => {

@@ -153,6 +153,30 @@ describe('Names and codes that people type', function () {
     expect((await http.send('POST', sites, { site_code: decomposed })).status).to.equal(409);
   });
 
+  it('an external id is one person, with composed and decomposed letters, by hand and by an import', async () => {
+    const { id } = await newStudy(http);
+    const path = `/api/studies/${id}/participants`;
+    const [composed, decomposed] = ['Zo\u00eb-1', 'Zoe\u0308-1'];
+    const first = await newParticipant(http, id, { external_id: decomposed });
+    expect(first.external_id).to.equal(composed);
+    for (const external_id of [composed, decomposed]) {
+      const { status, body } = await http.post(path, { participant_code: unique('P'), external_id });
+      expect([status, body.code]).to.deep.equal([409, 'DUPLICATE_EXTERNAL_ID']);
+    }
+    const [a, b] = [unique('A'), unique('B')];
+    const rows = [`${unique('C')},${decomposed}`, `${a},Ren\u00e9`, `${b},Rene\u0301`];
+    const file = await imported(http, id, `participant_code,external_id\n${rows.join('\n')}\n`);
+    expect([file.imported_count, file.errors.map(({ row, code }) => [row, code])]).to.deep.equal([
+      1,
+      [
+        [2, 'DUPLICATE_EXTERNAL_ID'],
+        [4, 'DUPLICATE_EXTERNAL_ID'],
+      ],
+    ]);
+    const again = await imported(http, id, `participant_code,external_id\n${a},Rene\u0301\n`, '?mode=upsert');
+    expect([again.updated_count, again.skipped_count]).to.deep.equal([0, 1]);
+  });
+
   it('of arms and forms are found, and read by a policy, with composed and decomposed letters', async () => {
     const [composed, decomposed] = ['Zo\u00eb', 'Zoe\u0308'];
     const { id } = await newStudy(http);

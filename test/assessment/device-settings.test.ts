@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Site, trials } from './stage.js';
 import type { Loose } from '../support/http.js';
 
-describe('an offline session whose device has a zone or language of its own making', function () {
+describe('a session whose device has a zone or language of its own making', function () {
   this.timeout(240_000);
   let site: Site;
   before(async () => {
@@ -30,6 +30,22 @@ describe('an offline session whose device has a zone or language of its own maki
       const kept = (await site.see(made.results[0]!.server_id!)) as Loose & { quality_flags: { code: string }[] };
       expect(kept.quality_flags.map(({ code }) => code)).to.deep.equal(flags);
       expect((await site.bulk(sent)).duplicates).to.equal(2);
+    });
+
+  for (const [settings, flags] of [
+    [{ timezone: 'Etc/Unknown', language: 'en_US@rg=gbzzzz' }, ['UNKNOWN_TIMEZONE', 'UNKNOWN_LANGUAGE']],
+    [{ timezone: 'GMT+02:00' }, ['UNKNOWN_TIMEZONE']],
+    [{ timezone: 'America/Newcity', language: 'en_US.UTF-8' }, ['UNKNOWN_TIMEZONE', 'UNKNOWN_LANGUAGE']],
+    [{ timezone: '', language: '' }, ['UNKNOWN_TIMEZONE', 'UNKNOWN_LANGUAGE']],
+    [{ timezone: 'Europe/Kyiv', language: 'en_US' }, []],
+  ] as const)
+    it(`${JSON.stringify(settings)} starts a session on line with the same remarks`, async () => {
+      const { status, body } = await site.start(settings);
+      expect([status, body.warnings.map(({ code }) => code)]).to.deep.equal([201, flags]);
+      const kept = (await site.see(body.sessionId)) as Loose & { quality_flags: { code: string }[] };
+      expect(kept.quality_flags.map(({ code }) => code)).to.deep.equal(flags);
+      if (flags.length > 0) expect(kept.timezone).to.equal(null);
+      else expect(kept).to.include({ timezone: 'Europe/Kyiv', language: 'en_US' });
     });
 
   it('a zone that is no text is still a fault of the item', async () => {

@@ -36,6 +36,16 @@ describe('triggers on a bad day of the service', function () {
     expect((await signed(study, 'in', '10.1.2.3')).status).to.equal(200);
     expect((await signed(study, 'out', '10.2.0.1')).status).to.equal(403);
     expect((await study.events()).map((event) => event.record)).to.deep.equal(['in']);
+    // Nobody else is told what a trigger has to be.
+    for (const [type, body] of [
+      [undefined, undefined],
+      ['application/json', '{}'],
+      ['application/x-www-form-urlencoded', ''],
+    ]) {
+      const headers = { 'x-forwarded-for': '10.2.0.1', ...(type && { 'content-type': type }) };
+      const url = `${service.current().api}/api/webhooks/datacapture/det?nothing=1`;
+      expect((await fetch(url, { method: 'POST', headers, ...(body !== undefined && { body }) })).status).to.equal(403);
+    }
   });
 
   it('are taken while Temporal is down, and worked off when it is back', async () => {

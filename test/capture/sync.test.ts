@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { participantAnchorId } from '../../workflows/contract.js';
 import { Client, Connection } from '@temporalio/client';
+import { admin, user } from '../support/http.js';
+import type { Loose } from '../support/http.js';
 import { until } from '../support/service.js';
 import { readingSealed } from '../support/temporal.js';
 import { Stage, syncReport, synced } from './support.js';
-import type { CaptureStudy } from './support.js';
+import type { CaptureStudy, SyncReport } from './support.js';
 
 describe('sync: every record of the enrollment instrument', function () {
   let stage: Stage;
@@ -163,6 +165,30 @@ describe('sync: every record of the enrollment instrument', function () {
     expect(vanished!.record).to.equal('old');
     expect(vanished!.issues.map(({ code }) => code)).to.deep.equal(['RECORD_VANISHED', 'RECORD_RENAMED']);
     expect(vanished!.issues[1]!.message).to.include('"new"');
+    // A reader of one site is not told the record of another.
+    const http = await admin();
+    const people = await study.participants();
+    const sites = [];
+    for (const name of ['old', 'new']) {
+      const site = await http.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: name });
+      const { id } = people.find(({ external_id }) => external_id === name)!;
+      await http.expect(200, 'PATCH', `/api/participants/${id}`, { site_id: site.id });
+      sites.push(site.id);
+    }
+    for (const [site_ids, isNamed] of [
+      [sites.slice(0, 1), false],
+      [sites, true],
+    ] as const) {
+      const reader = await user(http, 'coordinator', { study_ids: [study.id], site_ids: [...site_ids] });
+      const { issues } = await reader.expect<Loose & Pick<SyncReport, 'issues'>>(
+        200,
+        'GET',
+        `/api/datacapture/syncs/${report.id}`,
+      );
+      const [own] = issues.items;
+      expect([own!.record, own!.issues[1]!.message.includes('"new"')]).to.deep.equal(['old', isNamed]);
+      expect(own!.issues[1]!.message).to.match(/^A new record holds the same.*\. It may be this one/);
+    }
   });
 
   it('says that the record of somebody who has withdrawn was renamed, which enrolls a second time; once', async () => {

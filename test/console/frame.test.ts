@@ -102,6 +102,23 @@ describe('the frame of the console', function () {
     ]);
   });
 
+  it('has its menu on the page of a refusal, whatever refuses it', async () => {
+    const root = await admin();
+    const [own, foreign] = [await newStudy(root), await newStudy(root)];
+    const { email } = await user(root, 'coordinator', { study_ids: [own.id] });
+    const visitor = await Visitor.of(base, email);
+    for (const [path, status] of [
+      ['/console/users', 403],
+      [`/console/studies/${foreign.id}`, 404],
+    ] as const) {
+      const page = await visitor.get(path);
+      expect(page.status, path).to.equal(status);
+      for (const entry of ['inbox', 'today', 'participants', 'studies'])
+        expect(page.text, path).to.include(`href="/console/${entry}"`);
+      expect(page.text, path).not.to.include('href="/console/audit"');
+    }
+  });
+
   it('has form tokens that no two pages share, and takes each of them', async () => {
     const { email } = await user(await admin(), 'coordinator');
     const visitor = await Visitor.of(base, email);

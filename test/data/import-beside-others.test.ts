@@ -140,4 +140,26 @@ describe('An import beside what others do', () => {
     expect(second).to.include({ success: true, imported_count: 0, updated_count: 0, skipped_count: 3 });
     expect([...(await everyone()).keys()].sort()).to.deep.equal(['A', 'B', 'M']);
   });
+
+  it('of one user leaves connections to others: more of them at once are told to come again', async () => {
+    const own = await user(http, 'data_manager', { study_ids: [study.id] });
+    const send = (by: Http) => sendFile(by, study.id, 'participant_code\nQ-1\n', '?dry_run=true');
+    await other.query('begin');
+    await other.query('insert into participants (study_id, participant_code) values ($1, $2)', [study.id, 'Q-1']);
+    const answered: Awaited<ReturnType<typeof send>>[] = [];
+    const sent = Array.from({ length: 25 }, () => send(own).then((answer) => answered.push(answer)));
+    try {
+      await until(() => answered.length >= 15, { what: 'the ones too many to be answered' });
+      for (const { status, body, headers } of answered) {
+        expect([status, body.code]).to.deep.equal([429, 'QUOTA_EXCEEDED']);
+        expect(Number(headers.get('retry-after'))).to.be.within(1, 60);
+      }
+      expect((await http.get(`/api/studies/${study.id}/participants`)).status).to.equal(200);
+    } finally {
+      await other.query('rollback');
+    }
+    await Promise.all(sent);
+    expect(answered.slice(15).map(({ status }) => status)).to.deep.equal(Array.from({ length: 10 }, () => 200));
+    expect((await send(own)).status).to.equal(200);
+  });
 });

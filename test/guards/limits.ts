@@ -12,6 +12,22 @@ const LONG_TABLES = 'test/security/long-tables.test.ts';
 /** What one caller, or one rule, may take of the service. */
 export const limitGuards: readonly Guard[] = [
   {
+    refuses: 'a trigger from an address that is not allowed',
+    file: 'api/capture/triggers/webhooks.routes.ts',
+    text: 'access: { ...anyone, checkAddress },',
+    without: 'access: { ...anyone, ...(path.length === 0 && { checkAddress }) },',
+    test: 'test/capture/outages.test.ts',
+    title: 'are taken from the addresses of WEBHOOK_ALLOWED_IPS; from elsewhere 403, and nothing is stored',
+  },
+  {
+    refuses: 'more imports of one user at once than leave connections to others',
+    file: 'api/imports/participant-import.service.ts',
+    text: 'const places = new PlacesPerUser(10);',
+    without: 'const places = new PlacesPerUser(100);',
+    test: 'test/data/import-beside-others.test.ts',
+    title: 'of one user leaves connections to others: more of them at once are told to come again',
+  },
+  {
     refuses: 'a fourth dry run of a user at once',
     file: 'api/studies/dry-runs-at-once.ts',
     text: 'new PlacesPerUser(3)',

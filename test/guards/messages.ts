@@ -12,6 +12,14 @@ const GIVEN_OUT = 'api/anchor/approval-authorizations.service.ts';
 /** Messages to a participant's workflow in the name of a person. */
 export const messageGuards: readonly Guard[] = [
   {
+    refuses: 'the name of a record of another site, to a reader of one site',
+    file: 'db/capture/datacapture-syncs.queries.ts',
+    text: 'const isHidden = (name: string | undefined) => name !== undefined && !seen.includes(name);',
+    without: "const isHidden = (name: string | undefined) => name === '' && !seen.includes(name);",
+    test: 'test/capture/sync.test.ts',
+    title: 'says that a record was renamed that a trigger enrolled a second time under its new name',
+  },
+  {
     refuses: 'a message of any kind without an authorization',
     file: VERIFY,
     text: `return unsigned === 'accept'`,

@@ -159,4 +159,18 @@ describe('npm start in production', function suite() {
       .not.to.contain('REDIS_URL')
       .and.not.to.match(/^\s+at /m);
   });
+
+  it('an API that is started alone says which servers are away, and no line of a library before it', async () => {
+    const port = await freePort();
+    const { code, output } = await ran(
+      [compiled('api/main')],
+      testEnvironment({
+        ...good,
+        DATABASE_URL: `postgres://someone:hidden-word@127.0.0.1:${port}/research`,
+        TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+      }),
+    );
+    const lines = output.trimEnd().split('\n');
+    expect([code, lines[0], lines.length], output).to.deep.equal([1, 'The settings have 2 faults:', 3]);
+  });
 });

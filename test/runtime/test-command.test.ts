@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { selectFiles, shuffled, slowestFirst } from '../../scripts/test/files.js';
 import type { FileResult, RunFile, TestFailed } from '../../scripts/test/messages.js';
-import { readOptions } from '../../scripts/test/options.js';
+import { USAGE, readOptions } from '../../scripts/test/options.js';
 import { root } from '../support/environment.js';
 import { compiled, ran } from '../support/program.js';
 
@@ -26,6 +26,11 @@ describe('npm test', () => {
           .and.not.match(/^\s+at /m);
         expect(output).to.match(/^0 passed, 1 failed$/m);
       });
+
+    it('says how it is used, which is no test run', async () => {
+      const { code, output } = await ran(['scripts/test.mjs', '--help'], process.env);
+      expect([code, output]).to.deep.equal([0, `${USAGE}\n`]);
+    });
 
     it('takes files, folders and names without an extension, each once', () => {
       const files = selectFiles(root, ['test/domain', 'test/domain/time', 'test/domain/time.test.ts']);

@@ -256,4 +256,36 @@ describe('Study templates', function () {
     expect(items).to.have.length(1);
     expect(items[0]).to.deep.include({ ...calendar, site_id: null });
   });
+
+  it('an event of the capture system whose battery was retired stays in the plan, as a window', async () => {
+    const study = await newStudy(root);
+    const battery = await root.expect(201, 'POST', '/api/batteries', {
+      study_id: study.id,
+      code: unique('B'),
+      name: 'B',
+      modules: [{ task: 'stroop' }],
+    });
+    const days = { target_day: 30, window_before: 2, window_after: 5 };
+    await root.expect(201, 'PATCH', `/api/datacapture/config/${study.id}`, {
+      api_url: 'http://127.0.0.1:9/api/',
+      api_token: 'A'.repeat(32),
+      event_battery_mapping: { visit_1_arm_1: { battery_id: battery.id, ...days } },
+    });
+    await root.expect(200, 'PATCH', `/api/batteries/${battery.id}`, { status: 'retired' });
+    const template_id = unique('saved');
+    await root.expect(201, 'POST', `/api/studies/${study.id}/template`, { template_id, name: 'Mine' });
+    const window = { name: 'visit_1_arm_1', datacapture_event: 'visit_1_arm_1', ...days };
+    const preview = await root.expect<Full>(200, 'GET', `/api/templates/${template_id}/preview`);
+    expect(preview.visit_windows).to.have.length(1);
+    expect(preview.visit_windows[0]).to.include({ ...window, battery: null });
+    const made = await root.expect<Applied>(
+      201,
+      'POST',
+      `/api/templates/${template_id}/apply?study_code=${unique('S')}`,
+    );
+    expect(made.visit_windows_created).to.equal(1);
+    const { items } = await root.expect(200, 'GET', `/api/schedules/windows?study_id=${made.study_id}`);
+    expect(items).to.have.length(1);
+    expect(items[0]).to.include({ ...window, code: 'visit_1_arm_1', battery_id: null });
+  });
 });

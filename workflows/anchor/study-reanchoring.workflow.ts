@@ -25,7 +25,7 @@ export async function studyReanchoring(start: StudyReanchoringStart): Promise<Re
   const { progress, change_id, ...change } = start;
   let { after, seen, moved, schedules } = progress ?? { after: BEFORE_ALL, seen: 0, moved: 0, schedules: 0 };
   let total = seen;
-  setHandler(reanchoringProgress, () => ({ seen, total, moved, schedules }), {
+  setHandler(reanchoringProgress, () => ({ seen, total: Math.max(seen, total), moved, schedules }), {
     description: 'How far the change has got',
   });
   total = await countParticipants(change.study_id);
@@ -34,7 +34,8 @@ export async function studyReanchoring(start: StudyReanchoringStart): Promise<Re
       `${change.kind} changed: ${seen} of ${total} participants, ${moved} dates moved, ${schedules} schedules made`,
     );
     const batch = await reanchorBatch({ change, after, size: BATCH, ...(change_id !== undefined && { change_id }) });
-    if (batch.last === null) return { seen, total, moved, schedules };
+    // Some were enrolled or have withdrawn meanwhile. A change that is not applied has seen nobody.
+    if (batch.last === null) return { seen, total: seen > 0 ? seen : total, moved, schedules };
     after = batch.last;
     seen += batch.seen;
     moved += batch.moved;

@@ -207,7 +207,7 @@ async function readState(
   people: readonly SyncParticipantRow[],
   lock: boolean,
 ): Promise<SyncState> {
-  const known = await sessionsByLocalId(tx, sessions);
+  const known = await sessionsByLocalId(tx, sessions, lock);
   const own = await sessionsByServerId(
     tx,
     sessions.flatMap(({ local_id }) => (UUID.test(local_id) ? [local_id.toLowerCase()] : [])),

@@ -6,7 +6,7 @@ import { isLong } from '../../../workflows/domain/util/length.js';
 import { atOnce, inTurns } from '../../util/in-turns.js';
 import { invalidTextIn } from '../../http/body/json.js';
 import { Problem } from '../../http/errors.js';
-import { withKnownSettings } from './device-settings.js';
+import { withKnownSettings } from '../sessions/device-settings.js';
 import { ResponseItem, SessionItem } from './sync.schemas.js';
 import { check } from '../../http/validation/validation.js';
 import { checkInSlices } from '../../http/validation/in-slices.js';

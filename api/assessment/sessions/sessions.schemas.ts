@@ -95,15 +95,27 @@ export const SessionDetails = extended('AssessmentSessionDetails', Session, {
 });
 
 const IdOrCode = SoughtCode;
+/** What a device shows that knows no zone or language of ours is no reason to refuse a session. */
+const DeviceZone = Type.Unsafe<string | null>({
+  type: ['string', 'null'],
+  format: 'device-zone',
+  'x-time-zone': true,
+  'x-shown': nullable(TimeZone),
+});
+const DeviceLanguage = Type.Unsafe<string | null>({
+  type: ['string', 'null'],
+  format: 'device-language',
+  'x-shown': nullable(Language),
+});
 /** `participant_id` and `site_id` may be the id or the code; a code needs the study: `study_id` here or the context. */
 export const Start = input('SessionStart', {
   participant_id: IdOrCode,
   site_id: Type.Optional(nullable(IdOrCode)),
-  language: Type.Optional(nullable(Language)),
+  language: Type.Optional(DeviceLanguage),
   visit_id: Type.Optional(nullable(Uuid)),
   study_id: Type.Optional(nullable(Uuid)),
   battery_id: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
-  timezone: Type.Optional(nullable(TimeZone)),
+  timezone: Type.Optional(DeviceZone),
   device_id: Type.Optional(nullable(text(200, 1))),
 });
 export const Started = record('SessionStarted', {

@@ -13,8 +13,10 @@ import { studyPhase } from '../../../db/studies/study-ended.js';
 import { siteByCode, siteById, siteInReach } from '../../../db/studies/sites.queries.js';
 import { tasksOfSession } from '../../../db/assessment/submissions.queries.js';
 import type { TaskRecord } from '../../../db/assessment/submissions.queries.js';
+import { settingFlags } from '../../../workflows/domain/assessment/times.js';
 import { severalOpenVisits } from '../../../workflows/domain/assessment/sync-visits.js';
 import { brokenRule, invalid, problem } from '../../http/errors.js';
+import { withKnownSettings } from './device-settings.js';
 import { lockForShare } from '../../participants/participants.service.js';
 import type { Actor } from '../../http/access.js';
 import { mayWriteSessions, requireOwn } from './sessions-caller.service.js';
@@ -71,6 +73,9 @@ export async function startSession(
   const elsewhere = siteId !== participant.site_id;
   if (elsewhere && (caller.participantId !== null || !(await siteInReach(tx, participant.study_id, siteId))))
     throw problem('SITE_NOT_ASSIGNED');
+  const { item: known, unknown } = withKnownSettings(input);
+  const { language, timezone } = known as StartRequest;
+  const remarks = settingFlags(unknown);
   const open = input.visit_id ? [] : await openVisits(tx, participant.id);
   const visit = input.visit_id
     ? await namedVisit(tx, participant.id, input.visit_id)
@@ -80,6 +85,7 @@ export async function startSession(
   const warnings = [
     ...(await phaseWarnings(tx, participant.study_id, caller)),
     ...(visit ? windowWarnings(visit, caller) : []),
+    ...remarks,
     ...(open.length > 1 ? [severalOpenVisits(open.map(({ id }) => id))] : []),
   ];
   const battery = await batteryOf(
@@ -95,8 +101,9 @@ export async function startSession(
     visit_id: visit?.id ?? null,
     battery_id: battery?.id ?? null,
     battery_version: battery?.version ?? null,
-    language: input.language ?? participant.preferred_language,
-    timezone: input.timezone ?? participant.timezone,
+    language: language ?? participant.preferred_language,
+    timezone: timezone ?? participant.timezone,
+    quality_flags: JSON.stringify(remarks),
     device_id: input.device_id ?? null,
     started_by_id: caller.userId,
     minutes,

@@ -4,7 +4,6 @@ import type { Dependencies } from '../../dependencies.js';
 import { problem } from '../../http/errors.js';
 import { assertAllowed } from '../../http/middleware/rate-limit.js';
 import type { Allowance } from '../../http/rate-limits.js';
-import { assertAllowedAddress } from './allowed-addresses.js';
 import { parseTrigger } from './trigger-body.js';
 import { takersNow, takersOf } from './trigger-takers.js';
 
@@ -19,13 +18,12 @@ export interface IncomingTrigger {
  * Accepts a data-entry trigger: the event is committed before this returns, and processed later. A trigger of an
  * unknown project, or one whose webhook or integration is off, is accepted and ignored.
  * @returns the record, and what is left to its project or, of an unknown one, to its sender
- * @throws 400 fields, 401 signature, 403 address, 429, 503 secret unreadable
+ * @throws 400 fields, 401 signature, 429, 503 secret unreadable
  */
 export async function receiveTrigger(
   services: Dependencies,
   request: IncomingTrigger,
 ): Promise<{ record: string; allowance: Allowance }> {
-  assertAllowedAddress(request.ip, services.settings.WEBHOOK_ALLOWED_IPS);
   const trigger = await parseTrigger(request.raw, request.headers['content-type'] ?? '');
   const signed = { ...request, projectId: trigger.project_id };
   const { record } = trigger;

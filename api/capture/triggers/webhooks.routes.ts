@@ -2,6 +2,7 @@ import { FORMER_PATH } from '../../http/conventions/deprecation.js';
 import { listWebhookEvents } from '../../../db/capture/webhook-events.queries.js';
 import { listUnmatched } from '../../../db/capture/unmatched-triggers.queries.js';
 import { anyone, inStudy, roles, outsideStudy } from '../../http/access.js';
+import type { Access } from '../../http/access.js';
 import { rateHeaders } from '../../http/middleware/rate-limit.js';
 import { accepted, reply, route, rawForm } from '../../http/route.js';
 import {
@@ -14,8 +15,12 @@ import {
   WebhookEventQuery,
   WebhookEvents,
 } from './webhooks.schemas.js';
+import { assertAllowedAddress } from './allowed-addresses.js';
 import { receiveTrigger } from './receive-trigger.service.js';
 import { retryTrigger, webhookEventView } from './webhook-events.service.js';
+
+const checkAddress: NonNullable<Access['checkAddress']> = (address, { WEBHOOK_ALLOWED_IPS }) =>
+  assertAllowedAddress(address, WEBHOOK_ALLOWED_IPS);
 
 const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det') =>
   route({
@@ -37,7 +42,7 @@ const det = (path: '/api/webhooks/datacapture/det' | '/api/webhooks/redcap/det')
       '`webhook_auth` is `url`, in `?signature=`. ' +
       'The event is stored before the answer; it is processed afterwards. An unknown project, or a webhook ' +
       'that is off: accepted, nothing done.',
-    access: anyone,
+    access: { ...anyone, checkAddress },
     rateLimit: 'none',
     body: rawForm(TriggerForm, 'application/x-www-form-urlencoded', 'multipart/form-data'),
     query: TriggerQuery,

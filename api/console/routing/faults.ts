@@ -1,9 +1,11 @@
 import { h } from 'preact';
+import { readAsCaller } from '../../../db/client/request.js';
 import type { Problem } from '../../http/errors.js';
 import { noContent } from '../../http/route.js';
 import type { Reply } from '../../http/reply.js';
 import type { PageFault } from '../../http/route.js';
 import type { Actor } from '../../http/access.js';
+import { authorizeUser, signedIn } from '../../http/access.js';
 import { clearedLogin } from '../../http/security/console-login.js';
 import { LoginPage } from '../session/login.page.js';
 import { formToShow } from './form-fields.js';
@@ -67,10 +69,34 @@ export async function onPageFault(
       headers: { 'Set-Cookie': cookies },
     });
   }
-  const actor = state.actor as Actor | undefined;
+  const actor = (state.actor as Actor | undefined) ?? (await refusedUser(fault, { state, services }));
   const credential = state.principal?.kind === 'user' ? state.principal.credential : undefined;
   const ui = uiOf({ settings, headers, path: '/console/inbox', actor, credential });
   return renderView(settings, ui, faultView(ui, fault, state.context.requestId, form ?? askedIn(url, fault)));
+}
+
+/** The user of a page that was refused before the user was admitted to it: its menu leads back to the others. */
+async function refusedUser(
+  { status }: Problem,
+  { state, services }: Pick<PageFault, 'state' | 'services'>,
+): Promise<Actor | undefined> {
+  const { principal } = state;
+  if (principal?.kind !== 'user' || (status !== 403 && status !== 404)) return undefined;
+  const { userId, credential, epoch } = principal;
+  try {
+    return await readAsCaller(
+      services.database,
+      { userId, login: credential.sid },
+      (row) => authorizeUser(signedIn, row, undefined, credential.audience === 'api' ? epoch : undefined),
+      (_tx, actor) => Promise.resolve(actor),
+    );
+  } catch (thrown) {
+    services.log.warn(
+      { request_id: state.context.requestId, err: { type: (thrown as Error).name } },
+      'page of a refusal',
+    );
+    return undefined;
+  }
 }
 
 /** A refused query as the form that it came from: its values are shown, and its page is one step back. */

@@ -11,14 +11,15 @@ import { mayBeLong } from '../body/limit.js';
 import { requireSession } from '../security/session-credential.js';
 
 /**
- * The first steps of a request, before any transaction: token (401), rate (429), names in the path (404), body (413,
- * 415, 400). A route has the steps that it needs.
+ * The first steps of a request, before any transaction: token (401), rate (429), address (403), names in the path
+ * (404), body (413, 415, 400). A route has the steps that it needs.
  */
 export function admit(route: Route, dependencies: Dependencies): RouteMiddleware {
   const steps: RouteStep[] = [
     begin(route, dependencies),
     ...(route.access.token ? [authenticate(route, dependencies)] : []),
     rateLimit(route, dependencies),
+    ...(route.access.checkAddress ? [allowedAddress(route.access.checkAddress, dependencies)] : []),
     ...(hasNames(route) ? [checkNames(route)] : []),
     ...(route.transaction === 'session' && requestBody(route) ? [knownSession(dependencies)] : []),
     ...(requestBody(route) ? [readBody(route, dependencies)] : []),
@@ -28,6 +29,11 @@ export function admit(route: Route, dependencies: Dependencies): RouteMiddleware
     return next();
   };
 }
+
+const allowedAddress =
+  (check: NonNullable<Route['access']['checkAddress']>, { settings }: Pick<Dependencies, 'settings'>): RouteStep =>
+  (ctx) =>
+    check(ctx.ip, settings);
 
 /** A session is looked for before a long body is read; of a short one, with the rest of the request. */
 function knownSession({ database }: Pick<Dependencies, 'database'>): RouteStep {

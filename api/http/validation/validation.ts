@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
-import { isZone, zoneName } from '../../../workflows/domain/util/dates.js';
+import { isDeviceZone, isZone, zoneName } from '../../../workflows/domain/util/dates.js';
 import { isVisible } from '../../../workflows/domain/util/visible.js';
 import { invalidFields, problem } from '../errors.js';
 import type { FaultEntry } from '../errors.js';
@@ -50,6 +50,9 @@ function build(allErrors: boolean): Ajv2020 {
   // The package is CommonJS: under NodeNext its function is the property `default`.
   addFormats.default(ajv, ['date', 'date-time', 'time', 'email', 'uuid', 'uri']);
   ajv.addFormat('time-zone', isZone);
+  ajv.addFormat('device-zone', isDeviceZone);
+  // A locale of the device's own notation (`en_US@rg=gbzzzz`), or none.
+  ajv.addFormat('device-language', (value) => value.length <= 200 && !/\s/.test(value));
   const known = (format: 'date' | 'date-time') =>
     (addFormats.default.get(format) as { validate: (value: string) => boolean }).validate;
   const [anyDate, anyInstant] = [known('date'), known('date-time')];
@@ -296,6 +299,8 @@ const WRITTEN: Record<string, string> = {
   'date-time': 'YYYY-MM-DDThh:mm:ssZ, or an offset instead of Z',
   'date-or-date-time': 'YYYY-MM-DD, or YYYY-MM-DDThh:mm:ssZ',
   'time-zone': 'an IANA name such as Europe/Berlin',
+  'device-zone': 'an IANA name such as Europe/Berlin',
+  'device-language': 'a BCP 47 tag such as en-US',
 };
 
 const formatWording = (format: string): string =>

@@ -64,14 +64,14 @@ async function ask(method, path, body, whom = about) {
   let answer = await sent(method, path, body, whom);
   if (answer.status === 401 && localStorage.getItem(REMEMBERED) && (await renewed()))
     answer = await sent(method, path, body, whom);
+  const code = [401, 403].includes(answer.status) ? (await answer.clone().json()).code : undefined;
+  if (code === 'PARTICIPANT_WITHDRAWN') throw new Error('withdrawn');
   const refused = { 401: 'closed', 422: 'unreadable', 429: 'often' }[answer.status];
   if (refused) throw new Error(refused);
   // Missing data, or data that the study does not share, are no fault.
   if (answer.status === 404 && method === 'GET') return undefined;
   if (answer.status === 404) throw new Error('outdated');
-  const code = answer.status === 403 ? (await answer.clone().json()).code : undefined;
   if (code === 'RESULTS_NOT_SHARED') return undefined;
-  if (code === 'PARTICIPANT_WITHDRAWN') throw new Error('withdrawn');
   if (!answer.ok) throw new Error('away');
   return answer.status === 204 ? undefined : answer.json();
 }

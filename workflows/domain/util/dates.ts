@@ -121,6 +121,19 @@ export function isZone(value: string): boolean {
   }
 }
 
+/** The areas of the time zone database. */
+const AREAS =
+  'africa america antarctica arctic asia atlantic australia brazil canada chile etc europe indian mexico pacific ' +
+  'systemv us';
+const AREA = new RegExp(`^(${AREAS.replaceAll(' ', '|')})/`, 'i');
+
+/**
+ * A zone, or what devices show in its place: `Etc/Unknown`, `GMT+02:00`, an abbreviation, a zone newer than this
+ * platform's data. A name of an area that does not exist (`Mars/Base`) is a fault of the app.
+ */
+export const isDeviceZone = (value: string): boolean =>
+  isZone(value) || (value.length <= 100 && (!value.includes('/') || AREA.test(value)));
+
 /** Whole years from `birth` to `on`. */
 export const yearsBetween = (birth: string, on: string): number =>
   plain(birth).until(plain(on), { largestUnit: 'years' }).years;
