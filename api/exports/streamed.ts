@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Tx } from '../../db/client/database.js';
 import { readAsCaller } from '../../db/client/request.js';
 import type { Caller, CallerRow } from '../../db/client/request.js';
-import { withReaderLimits } from '../../db/client/transaction.js';
+import { withFileLimits } from '../../db/client/transaction.js';
 import { authorizeUser, exporterAccess } from '../http/access.js';
 import { problem } from '../http/errors.js';
 import { serializeError } from '../http/middleware/request-logger.js';
@@ -62,7 +62,7 @@ export async function streamAsCaller(
   gone.addEventListener('abort', leaves);
   const admit = (row: CallerRow | undefined) => authorizeUser(exporterAccess, row, caller.studyId);
   const written = readAsCaller(database, caller, admit, async (tx) => {
-    await withReaderLimits(tx);
+    await withFileLimits(tx);
     await write(tx, sink);
   })
     .catch((fault: unknown) => {

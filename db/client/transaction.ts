@@ -48,15 +48,6 @@ export async function withFileLimits(tx: Tx): Promise<void> {
   await tx.raw(`select set_config('statement_timeout', '1h', true), set_config('lock_timeout', '2min', true)`);
 }
 
-/**
- * The same for a transaction that only reads: between two batches of rows it is idle for as long as its reader takes,
- * and it holds no lock meanwhile.
- */
-export async function withReaderLimits(tx: Tx): Promise<void> {
-  await withFileLimits(tx);
-  await tx.raw(`select set_config('idle_in_transaction_session_timeout', '2min', true)`);
-}
-
 export interface WriteTransaction {
   tx: Tx;
   /** Audit records of this transaction; sealed to their chains as its last statement. */

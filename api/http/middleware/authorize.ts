@@ -2,7 +2,7 @@ import { begin } from '../../../db/client/opening.js';
 import type { Database } from '../../../db/client/database.js';
 import { listAsCaller, lookUp, queryAsCaller } from '../../../db/client/request.js';
 import type { Statement } from '../../../db/client/one-trip.js';
-import { beginAudited, openingOf, withFileLimits, withReaderLimits } from '../../../db/client/transaction.js';
+import { beginAudited, openingOf, withFileLimits } from '../../../db/client/transaction.js';
 import type { Dependencies } from '../../dependencies.js';
 import { callerOf } from '../caller.js';
 import type { CallerClaim } from '../caller.js';
@@ -43,8 +43,7 @@ export function authorize(
       if (caller) state.actor = await caller.admit(row, given.tx);
       if (given.tx) {
         if (caller?.enter) await caller.enter(state.actor!, given.tx, given.audit);
-        if (transaction === 'snapshot') await withReaderLimits(given.tx);
-        else if (transaction === 'change' && state.upload) await withFileLimits(given.tx);
+        if (transaction === 'snapshot' || (transaction === 'change' && state.upload)) await withFileLimits(given.tx);
       }
       state.opened = given;
       await next();
