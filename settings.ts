@@ -244,6 +244,15 @@ const address = (group: string, doc: string): Definition<string | undefined> =>
     is: (raw) => URL.canParse(raw) && /^https?:\/\//i.test(raw),
     otherwise: 'is no http or https address',
   });
+/** An address that paths are appended to. */
+const baseAddress = (group: string, doc: string): Definition<string | undefined> => ({
+  ...address(group, doc),
+  parse: (raw) => {
+    const base = address(group, doc).parse(raw);
+    if (base !== undefined && /[?#\s]/.test(base)) throw new Error('may hold no query, no # and no blank');
+    return base;
+  },
+});
 const MAIL_ADDRESS = '[^\\s@<>,;]+@[^\\s@<>,;]+';
 
 /** The URL of a server, by the schemes of its protocol. The fault does not repeat it: it may hold a password. */
@@ -311,7 +320,10 @@ export const settingDefinitions = {
     is: (raw) => LOG_LEVELS.includes(raw),
     otherwise: `must be one of ${LOG_LEVELS.join(', ')}`,
   }),
-  PUBLIC_URL: address('General', 'base URL that people reach the API by (links in mails); default: where it listens'),
+  PUBLIC_URL: baseAddress(
+    'General',
+    'base URL that people reach the API by (links in mails); default: where it listens',
+  ),
   TRUST_PROXY: flag('General', 'take the client address from X-Forwarded-For', false),
 
   PORT: port('API', 8000),
@@ -360,8 +372,12 @@ export const settingDefinitions = {
   ),
   TEMPORAL_TLS_KEY_FILE: readableFile('Servers of your own', 'private key (PEM) of that certificate'),
   TEMPORAL_NAMESPACE: text('Servers of your own', 'Temporal namespace', 'default'),
-  TEMPORAL_TASK_QUEUE: text('Servers of your own', 'Temporal task queue', 'research-assessment'),
-  TEMPORAL_UI_URL: address(
+  TEMPORAL_TASK_QUEUE: text(
+    'Servers of your own',
+    'Temporal task queue; workflows stay on the one that they began on (docs/OPERATIONS.md, "Another task queue")',
+    'research-assessment',
+  ),
+  TEMPORAL_UI_URL: baseAddress(
     'Servers of your own',
     'Temporal Web UI that links point to, when it is not the embedded one',
   ),

@@ -107,13 +107,16 @@ const [workflows] = ['../workflows/index.js', '../workflows/index.ts']
 const metrics =
   settings.WORKER_METRICS_PORT === undefined
     ? undefined
-    : await serveWorkerMetrics({
-        host: settings.WORKER_METRICS_HOST,
-        port: settings.WORKER_METRICS_PORT,
-        token: settings.METRICS_TOKEN,
-        database,
-        log,
-      });
+    : await orEnd(
+        serveWorkerMetrics({
+          host: settings.WORKER_METRICS_HOST,
+          port: settings.WORKER_METRICS_PORT,
+          token: settings.METRICS_TOKEN,
+          database,
+          log,
+        }),
+        ({ message }) => message,
+      );
 const labels = {
   publicUrl: settings.PUBLIC_URL ?? `http://${connectableHost(settings.HOST)}:${settings.PORT}`,
   registered: await registeredAttributes(connection, namespace, log),

@@ -108,6 +108,11 @@ const isSigned = (checkpoint, keys) => {
     verify(null, Buffer.from(signedText(checkpoint)), key, Buffer.from(checkpoint.signature, 'base64'))
   );
 };
+/** After a change of the signing key an export has checkpoints of both: the missing key is no forgery. */
+const keyOf = ({ key_id }, keys) =>
+  keys.has(key_id)
+    ? `(key ${key_id})`
+    : `(key ${key_id} is not among those given: name the former one by another --key)`;
 const recordHash = ({ prev_hash, hash: _hash, ...record }) => sha256(prev_hash + canonical(record)).toString('hex');
 
 /** A line's value; invalid JSON is a fault. */
@@ -232,7 +237,7 @@ function begin(chain, rows, checkpoints, missing, keys) {
     if (!isSigned(checkpoint, keys))
       state.later ??= {
         seq: checkpoint.rows,
-        says: `the signature of the checkpoint of ${checkpoint.created_at} does not hold (key ${checkpoint.key_id})`,
+        says: `the signature of the checkpoint of ${checkpoint.created_at} does not hold ${keyOf(checkpoint, keys)}`,
       };
     else {
       if (missing.has(checkpoint.signature))
@@ -299,7 +304,7 @@ function verifyProof(file, keys) {
   const proof = parsed(readFileSync(file, 'utf8'), file);
   const faults = [proof.checkpoint, proof.from]
     .filter((checkpoint) => checkpoint && !isSigned(checkpoint, keys))
-    .map(({ created_at }) => `${file}: the signature of the checkpoint of ${created_at} does not hold`);
+    .map((one) => `${file}: the signature of the checkpoint of ${one.created_at} does not hold ${keyOf(one, keys)}`);
   if (proof.inclusion) {
     const { record, inclusion, checkpoint } = proof;
     const root = rootOfInclusion(inclusion, sha256(LEAF, Buffer.from(record.hash, 'hex')))?.toString('hex');

@@ -27,19 +27,22 @@ const SETTLED_SECONDS = 60;
  * Restarts lost workflows. After a workflow was terminated by hand, or a Temporal server lost its database, no clean-up
  * runs: the participants in Postgres are compared with the running workflows, and missing ones are started. The listing
  * reads 1,000 a call, since visibility allows at most ten calls a second. Thousands of restarts have low priority.
+ * @returns elsewhere: participants whose run waits on another task queue, where it stays
  */
 export async function reconcileParticipants(
-  deps: { database: Database; client: Client },
+  deps: { database: Database; client: Client; taskQueue?: string },
   settledSeconds = SETTLED_SECONDS,
-): Promise<{ running: number; started: number }> {
-  const running = new Set<string>();
+): Promise<{ running: number; started: number; elsewhere: number }> {
+  const running = new Map<string, string>();
   for await (const execution of deps.client.workflow.list({
     query: `WorkflowType = '${workflowTypes.participantAnchor}' AND ExecutionStatus = 'Running'`,
     pageSize: BATCH,
   })) {
-    running.add(execution.workflowId);
+    running.set(execution.workflowId, execution.taskQueue);
   }
-  let started = 0;
+  const { taskQueue } = deps;
+  let started = 0,
+    elsewhere = 0;
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const batch = await withStudyScope(deps.database, '*', async ({ tx }) => {
@@ -62,9 +65,11 @@ export async function reconcileParticipants(
         })),
       );
       started += lost.length;
+      if (taskQueue !== undefined)
+        elsewhere += rows.filter((row) => (running.get(participantAnchorId(row.id)) ?? taskQueue) !== taskQueue).length;
       return rows;
     });
-    if (batch.length < BATCH) return { running: running.size, started };
+    if (batch.length < BATCH) return { running: running.size, started, elsewhere };
     after = batch.at(-1)!.id;
   }
 }
@@ -172,12 +177,17 @@ export class Reconciler {
         await reconcilePolls(this.deps);
         const restored = await restartLostWorkflows(this.deps, settledSeconds);
         if (restored > 0) log.warn({ restored }, 'work had no running workflow: it is started again from the database');
-        const { running, started } = await reconcileParticipants(this.deps, settledSeconds);
+        const { running, started, elsewhere } = await reconcileParticipants(this.deps, settledSeconds);
         if (settledSeconds === 0) await withStudyScope(database, '*', ({ tx }) => wakeOverduePushes(tx, 0));
         if (started > 0)
           log.warn(
             { running, started },
             'participants had no running workflow: they are started again from the database',
+          );
+        if (elsewhere > 0)
+          log.error(
+            { elsewhere, task_queue: this.deps.taskQueue },
+            'participants’ workflows wait on another task queue than TEMPORAL_TASK_QUEUE: nobody here continues them',
           );
       });
     } catch (fault) {

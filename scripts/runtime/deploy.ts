@@ -17,12 +17,13 @@ async function deploy(settings: Settings): Promise<void> {
   // Checks both before the first is changed.
   const { faults } = await lookAtOwnServers(worksOn(settings));
   if (faults.length > 0) throw new StartError(faults.join('\n'));
-  const { applied, adminCreated } = await prepareDatabase(DATABASE_URL, {
+  const { applied, adminCreated, warnings } = await prepareDatabase(DATABASE_URL, {
     appPassword: settings.DATABASE_APP_PASSWORD,
     encryptionKey: settings.DATACAPTURE_ENCRYPTION_KEY,
     admin: { email: settings.ADMIN_EMAIL, password: ADMIN_PASSWORD },
   });
   console.log(applied.length > 0 ? `applied ${applied.join(', ')}` : 'the schema is the latest');
+  for (const warning of warnings) console.log(`warning: ${warning}`);
   if (adminCreated) console.log(`made the first admin, ${settings.ADMIN_EMAIL}`);
   await ensureNamespace({
     address: TEMPORAL_ADDRESS,

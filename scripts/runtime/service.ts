@@ -132,7 +132,7 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
   let adminPassword: string | null = null;
   const migrated = async (): Promise<string> => {
     const databaseUrl = await database();
-    const { applied, adminCreated } = await step('database schema and first admin', () =>
+    const { applied, adminCreated, warnings } = await step('database schema and first admin', () =>
       prepareDatabase(databaseUrl, {
         appPassword: secrets.DATABASE_APP_PASSWORD,
         encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY,
@@ -140,15 +140,19 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
       }),
     );
     if (applied.length > 0) say(`applied ${applied.join(', ')}`);
+    for (const warning of warnings) say(`warning: ${warning}`);
     // In production it is not stored: the operator provides it.
     if (adminCreated && !settings.production) keepAdminPassword(dir.keys, secrets.ADMIN_PASSWORD);
     const candidates = settings.production
       ? [secrets.ADMIN_PASSWORD]
       : adminPasswords(dir.keys, secrets.ADMIN_PASSWORD);
-    adminPassword = adminCreated
-      ? secrets.ADMIN_PASSWORD
-      : ((await workingPassword(databaseUrl, settings.ADMIN_EMAIL, candidates)) ?? null);
-    if (adminPassword !== secrets.ADMIN_PASSWORD)
+    const { exists, password = null } = adminCreated
+      ? { exists: true, password: secrets.ADMIN_PASSWORD }
+      : await workingPassword(databaseUrl, settings.ADMIN_EMAIL, candidates);
+    adminPassword = password;
+    if (!exists)
+      say(`ADMIN_EMAIL counts only when the first admin is made: there is no account of ${settings.ADMIN_EMAIL}`);
+    else if (adminPassword !== secrets.ADMIN_PASSWORD)
       say(`ADMIN_PASSWORD counts only when the first admin is made: ${settings.ADMIN_EMAIL} has another one`);
     return databaseUrl;
   };

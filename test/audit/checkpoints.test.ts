@@ -175,6 +175,9 @@ describe('Audit checkpoints', function suite() {
     expect([wrongKey.code, wrongKey.output]).to.satisfy(
       () => wrongKey.code === 1 && /signature of the checkpoint .* does not hold/.test(wrongKey.output),
     );
+    expect(wrongKey.output, 'a key that was changed is no forgery').to.match(
+      /does not hold \(key \w+ is not among those given: name the former one by another --key\)/,
+    );
   });
 
   it('every record is proven by a path to the signed root, and an older checkpoint to begin a newer', async () => {

@@ -53,6 +53,18 @@ describe('Participants whose workflows were lost', function lost() {
     await reconcileParticipants({ database: stage.database, client: stage.temporal });
     expect(await waiting(), 'who has one is left alone').to.equal(0);
   });
+
+  it('count those whose workflow waits on another task queue, where it stays', async () => {
+    const person = await study.person();
+    await person.settled();
+    await stage.sql(`update participants set created_at = created_at - interval '5 minutes' where id = ?`, [person.id]);
+    const elsewhere = async (taskQueue: string) =>
+      (await reconcileParticipants({ database: stage.database, client: stage.temporal, taskQueue })).elsewhere;
+    const own = stage.run.temporal_task_queue;
+    await until(async () => (await elsewhere(`${own}-2`)) > (await elsewhere(own)), {
+      what: 'the run on the former queue to be counted',
+    });
+  });
 });
 
 describe('A change of a study whose message is delivered again, after it was applied', function again() {

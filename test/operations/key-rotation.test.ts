@@ -39,10 +39,26 @@ describe('Another DATACAPTURE_ENCRYPTION_KEY', function suite() {
       const { code, output } = await rotate();
       expect(code, output).to.equal(0);
       expect(output).to.contain('Studies with event subscriptions: 1.');
+      // Saved by a process that still has the former key.
+      const { http } = await login(second.run.api, second.run.admin_email, second.run.admin_password ?? '');
+      const study = await newStudy(http);
+      const subscription = { url: 'http://127.0.0.1:9/', events: ['ENROLLMENT_DATE_SET'] };
+      await http.expect(201, 'POST', `/api/studies/${study.id as string}/event-subscriptions`, subscription);
     } finally {
       await second.stop();
     }
     const third = await startService({ DATA_DIR: dataDir, DATACAPTURE_ENCRYPTION_KEY: key });
-    await third.stop();
+    try {
+      expect(third.output()).to.contain(
+        'warning: DATACAPTURE_ENCRYPTION_KEY does not decrypt all that is stored: 1 event subscription was encrypted',
+      );
+      const { code, output } = await rotate();
+      expect(code, output).to.equal(0);
+    } finally {
+      await third.stop();
+    }
+    const fourth = await startService({ DATA_DIR: dataDir, DATACAPTURE_ENCRYPTION_KEY: key });
+    await fourth.stop();
+    expect(fourth.output()).not.to.contain('DATACAPTURE_ENCRYPTION_KEY');
   });
 });

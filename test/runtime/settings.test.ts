@@ -163,7 +163,9 @@ describe('the settings', () => {
   for (const [name, value, fault] of [
     ['LOG_LEVEL', 'verbose', 'must be one of trace, debug, info, warn, error'],
     ['PUBLIC_URL', 'study.example.org', 'is no http or https address'],
+    ['PUBLIC_URL', 'https://study.example.org/?page=1', 'may hold no query, no # and no blank'],
     ['TEMPORAL_UI_URL', 'localhost:8233', 'is no http or https address'],
+    ['TEMPORAL_UI_URL', 'https://temporal.example.org/#top', 'may hold no query, no # and no blank'],
     ['SMS_GATEWAY_URL', 'gateway', 'is no http or https address'],
     ['PUSH_GATEWAY_URL', 'ftp://gateway.example.org', 'is no http or https address'],
     ['TEMPORAL_ADDRESS', 'http://127.0.0.1:7233', 'is not host:port'],
