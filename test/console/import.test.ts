@@ -3,16 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ElementHandle } from 'puppeteer-core';
-import { startService } from '../support/service.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
-import { asMuchAs } from '../support/in-full.js';
 import { ConsoleBrowser, axe, openConsole, signIn, submit, textOf } from './browser.js';
-import { Visitor, hiddenIn, tokenIn } from './stage.js';
+import { Visitor, hiddenIn, sendImport } from './stage.js';
 
-/** Rows of a long file: more than are written at once. */
-const LONG = asMuchAs(3_000, 12_000);
 const HEADER = 'participant_code,external_id,site_code,preferred_language,email\n';
 
 describe('the console’s import of participants', function () {
@@ -45,23 +41,8 @@ describe('the console’s import of participants', function () {
     );
     return items.map(({ participant_code }) => participant_code);
   };
-  /** Sends a file by HTTP alone. */
-  const send = async (visitor: Visitor, study: AnchorStudy, content: string, fields: Record<string, string>) => {
-    const path = `/console/studies/${study.id}/import`;
-    const page = (await visitor.get(path)).text;
-    const form = new FormData();
-    const all = { _token: tokenIn(page), _back: path, import_id: hiddenIn(page, 'import_id'), ...fields };
-    for (const [name, value] of Object.entries(all)) form.set(name, value);
-    form.set('file', new Blob([content], { type: 'text/csv' }), 'people.csv');
-    const response = await fetch(`${visitor.base}${path}`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
-      body: form,
-    });
-    const bytes = Buffer.from(await response.arrayBuffer());
-    return { status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) };
-  };
+  const send = (visitor: Visitor, study: AnchorStudy, content: string, fields: Record<string, string>) =>
+    sendImport(visitor, study.id, content, fields);
 
   it('shows the preview beside the chosen file, then imports it, and says what became of it', async () => {
     const study = await stage.study();
@@ -136,49 +117,4 @@ describe('the console’s import of participants', function () {
     expect((await send(visitor, study, again, { step: 'import', sha256 })).status).to.equal(303);
     expect(await codes(study)).to.deep.equal(['Ü-Łódź-1']);
   });
-
-  it('imports a long file beside the page, which may be left and found again', async () => {
-    // The workflows of so many start for minutes afterwards: nobody else's wait for them.
-    const service = await startService();
-    const alone = await Stage.open(service.run);
-    try {
-      await importLongFile(alone);
-    } finally {
-      await alone.close();
-      await service.stop();
-    }
-  });
-  async function importLongFile(at: Stage): Promise<void> {
-    const study = await at.study();
-    const visitor = await Visitor.of(at.run.api, await emailOf(study, 'researcher'));
-    const rows = Array.from({ length: LONG }, (_, i) => `L${i},,,en,`).join('\n');
-    const content = `${HEADER}${rows}\n`;
-    const { text } = await send(visitor, study, content, { step: 'preview' });
-    // However fast the machine is, it is not done when the page comes: it waits to record what it has written.
-    const holder = await at.database.transaction();
-    let page: string;
-    try {
-      await holder.raw('select 1 from audit_chains where study_id = ? for update', [study.id]);
-      const sent = await send(visitor, study, content, { step: 'import', sha256: hiddenIn(text, 'sha256') });
-      expect(sent.status).to.equal(303);
-      page = sent.headers.get('location')!;
-      const { text: now } = await visitor.get(`${page}/progress`);
-      expect(now, 'it asks for itself again').to.include('hx-get').and.not.include('Done');
-    } finally {
-      await holder.rollback();
-    }
-    const whole = await until(
-      async () => {
-        const { text: now } = await visitor.get(`${page}/progress`);
-        return now.includes(String(LONG)) && now.includes('Done') ? now : undefined;
-      },
-      { timeout: 120_000, what: 'the import to be over' },
-    );
-    expect(whole).not.to.include('hx-get').and.not.to.include('<html');
-    const foreign = await at.study();
-    const stranger = await Visitor.of(at.run.api, await emailOf(foreign));
-    expect((await stranger.get(page)).status).to.equal(404);
-    const { headers } = await visitor.get(`/console/studies/${study.id}/import-template?format=csv`);
-    expect(headers.get('content-type')).to.include('text/csv');
-  }
 });

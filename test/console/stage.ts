@@ -94,3 +94,26 @@ export const hiddenIn = (html: string, name: string): string =>
   (new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '')
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&');
+
+/** Sends a file of participants by the console's form, by HTTP alone. */
+export async function sendImport(
+  visitor: Visitor,
+  studyId: string,
+  content: string,
+  fields: Record<string, string>,
+): Promise<{ status: number; headers: Headers; bytes: Buffer; text: string }> {
+  const path = `/console/studies/${studyId}/import`;
+  const page = (await visitor.get(path)).text;
+  const form = new FormData();
+  const all = { _token: tokenIn(page), _back: path, import_id: hiddenIn(page, 'import_id'), ...fields };
+  for (const [name, value] of Object.entries(all)) form.set(name, value);
+  form.set('file', new Blob([content], { type: 'text/csv' }), 'people.csv');
+  const response = await fetch(`${visitor.base}${path}`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+    body: form,
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) };
+}

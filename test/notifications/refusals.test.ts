@@ -185,7 +185,8 @@ describe('What a provider says that is not about an address', function refusals(
     });
   });
 
-  it('a notice on an account leads to no page to log in at, where the console is off', async () => {
+  it('a notice on an account leads to no page to log in at, where the console is off: there is none', async () => {
+    expect((await fetch(`${service.run.api}/console/login`)).status).to.equal(404);
     const study_ids = [(await study({ channels: ['email'] })).id];
     const owner = await user(desk.stage.admin, 'researcher', { study_ids });
     await owner.expect(201, 'POST', '/api/v1/tokens', { name: 'export', scopes: ['studies:read'], study_ids });

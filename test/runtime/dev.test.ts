@@ -7,6 +7,7 @@ import { readIfThere } from '../../scripts/runtime/files.js';
 import { identify } from '../../scripts/runtime/processes.js';
 import type { RunJson } from '../../scripts/runtime/run-json.js';
 import { root, testEnvironment } from '../support/environment.js';
+import { freePort } from '../support/ports.js';
 import { temporaryDataDir } from '../support/service.js';
 import { until } from '../support/until.js';
 
@@ -59,7 +60,8 @@ describe('npm run dev', function () {
     expect(withVersion('saved'), 'the answer that is changed').not.to.equal(pristine);
     child = spawn(process.execPath, ['scripts/dev.mjs', '--inspect=0'], {
       cwd: checkout,
-      env: testEnvironment({ DATA_DIR: dataDir }),
+      // Its own: while the API is started again nobody holds it.
+      env: testEnvironment({ DATA_DIR: dataDir, PORT: String(await freePort()) }),
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import jwt from 'jsonwebtoken';
@@ -6,6 +6,7 @@ import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
+import { until } from '../support/until.js';
 
 const SECRET = 'a signing secret that this test knows';
 /** In every request that is refused: it must not come up in the log. */
@@ -322,6 +323,22 @@ describe('Bad input', () => {
       expect(answer).not.to.match(/root:|"name": "research|set-cookie|node_modules|at \w+ \(/i);
     });
   }
+
+  it('a word of a request makes no line of the log', async () => {
+    // What follows the last line's end is not all there yet.
+    const written = () => api.output().split('\n').slice(0, -1);
+    const mark = randomUUID();
+    const forged = `{"level":50,"msg":"${mark}"}`;
+    const before = written().filter((line) => line.includes('"msg":"request"')).length;
+    for (const header of ['x-correlation-id', 'user-agent'])
+      await fetch(`${api.url}/api/${encodeURIComponent(`x\n${forged}`)}`, { headers: { [header]: forged } });
+    await fetch(`${api.url}/api/studies?search=${encodeURIComponent(`\n${forged}`)}`);
+    await until(() => written().filter((line) => line.includes('"msg":"request"')).length >= before + 3, {
+      what: 'the log',
+    });
+    for (const line of written().filter((one) => one.includes(mark)))
+      expect((JSON.parse(line) as { msg: string }).msg).to.equal('request');
+  });
 
   it('left the prototype alone, no fault and none of its texts in the log', async () => {
     expect((await root.get('/api/auth/me')).body).to.include({ role: 'admin' });
