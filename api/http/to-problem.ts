@@ -57,8 +57,8 @@ function databaseProblem(error: Thrown, cause: unknown): Problem | undefined {
   if (UNREACHABLE.has(code) || nested || CONNECTION_ERROR.test(message))
     return problem('DATABASE_UNAVAILABLE', { cause });
   if (!/^[0-9A-Z]{5}$/.test(code)) return undefined;
-  // Class 08 connection, 57P0x shutdown or startup, 53 out of connections or memory.
-  if (code.startsWith('08') || code.startsWith('57P') || code.startsWith('53'))
+  // Class 08 connection, 57P0x shutdown or startup, 53 out of connections or memory, 25P03 idle for too long.
+  if (code.startsWith('08') || code.startsWith('57P') || code.startsWith('53') || code === '25P03')
     return problem('DATABASE_UNAVAILABLE', { cause });
   if (code === '55P03' || code === '57014' || code === '40001' || code === '40P01') {
     return problem('DATABASE_UNAVAILABLE', { detail: 'The database was too busy for this: try again.', cause });

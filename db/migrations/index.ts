@@ -95,7 +95,7 @@ import * as enrollmentEvents from './0125-enrollment-events.js';
 import * as reminderCalendar from './0126-reminder-calendar.js';
 import * as orderedDeliveries from './0127-ordered-deliveries.js';
 import * as visitsComparedAsSets from './0128-visits-compared-as-sets.js';
-import * as visitInstants from './0132-visit-instants.js';
+import * as visitInstants from './0129-visit-instants.js';
 
 export interface SqlMigration {
   name: string;

@@ -2,7 +2,7 @@
  * A visit's state counts from the instant that its record names (`updated_at`, of a visit by hand `created_at`), which is
  * a little earlier than that at which the whole statement is recorded: at this instant its schedule did not show it yet.
  */
-export const name = '0132-visit-instants';
+export const name = '0129-visit-instants';
 export const up = `
 create or replace function record_changed_visits() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
 declare v_at timestamptz := least(moment(), (select min(updated_at) from after));
