@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readIfThere } from '../../scripts/runtime/files.js';
+import { freePort } from '../support/ports.js';
 import { startService, temporaryDataDir, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
@@ -78,6 +79,8 @@ describe('A start beside a program that takes each port as soon as it is free', 
     for (const folder of [dataDir, elsewhere]) mkdirSync(folder, { mode: 0o711 });
     // A first start makes its database where a link leads.
     symlinkSync(join(elsewhere, 'postgres'), join(dataDir, 'postgres'));
+    // The API does not choose again: Temporal's server and the worker were told its port before.
+    const ofTheApi = await freePort();
     let over = false;
     const stealing = (async () => {
       const seen = new Set<number>();
@@ -85,7 +88,7 @@ describe('A start beside a program that takes each port as soon as it is free', 
         const pid = supervisorOf(dataDir);
         if (pid === undefined) continue;
         const held = new Set(listeningOf(pid));
-        for (const port of held) seen.add(port);
+        for (const port of held) if (port !== ofTheApi) seen.add(port);
         for (const port of seen) {
           if (held.has(port)) continue;
           thief = await taken(port);
@@ -95,7 +98,7 @@ describe('A start beside a program that takes each port as soon as it is free', 
       return undefined;
     })();
     try {
-      service = await startService({ DATA_DIR: dataDir, PORT: 'auto' }, { fresh: true });
+      service = await startService({ DATA_DIR: dataDir, PORT: String(ofTheApi) }, { fresh: true });
     } finally {
       over = true;
     }
