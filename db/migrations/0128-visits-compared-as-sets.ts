@@ -1,23 +1,10 @@
 /**
  * What changed in visits is found by comparing the rows before and after as sets. A join of the two is planned for the
  * rows of a connection's first statement, often none: it compared each with each, and its time grew with their square.
+ * Here for reminders; for the record of states in 0129.
  */
 export const name = '0128-visits-compared-as-sets';
 export const up = `
-create or replace function record_changed_visits() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
-declare v_at timestamptz := moment();
-begin
-  insert into visit_states (participant_id, visit_id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
-    completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date, changed_at)
-  select c.*, v_at from (
-    select participant_id, id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
-      completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date from after
-    except
-    select participant_id, id, study_id, name, battery_id, datacapture_event, status, status_reason, target_date, window_open, window_close,
-      completed_at, session_id, anchor_reconciled_at, needs_review, reporting_target_date from before) c;
-  return null;
-end $$;
-
 create or replace function visits_changed() returns trigger language plpgsql as $$
 declare
   waiting visit_to_plan[];
