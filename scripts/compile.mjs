@@ -1,12 +1,13 @@
 /**
- * Builds dist/: every .ts and .tsx file becomes JavaScript with a source map, every other file is copied, and the
- * workflows become one bundle. `npm run typecheck` checks the types, not this script: `isolatedModules` makes
- * file-by-file translation safe, and it takes a fraction of the time of a checked build. Only changed files are built.
+ * Builds dist/: every .ts and .tsx file becomes JavaScript with a source map, every other file is copied, the workflows
+ * become one bundle, and the API and the worker become one file each, with a shared one in chunks/. `npm run typecheck`
+ * checks the types, not this script: `isolatedModules` makes file-by-file translation safe, and it takes a fraction of
+ * the time of a checked build. Only changed files are built.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, extname, join, relative, sep } from 'node:path';
+import { dirname, extname, isAbsolute, join, relative, sep } from 'node:path';
 import { step } from './progress.mjs';
 
 const SOURCES = ['settings.ts', 'api', 'workflows', 'activities', 'db', 'scripts', 'test'];
@@ -14,6 +15,10 @@ const SKIPPED = new Set(['node_modules', 'dist', '__pycache__']);
 const NOT_COPIED = new Set(['.md', '.mjs', '.cjs', '.pyc']);
 const COMPILED = /\.tsx?$/;
 const WORKFLOW_BUNDLE = 'workflow-bundle.js';
+/** Each becomes one file: to find and read the 860 modules of the API one by one is a third of its start. */
+const SERVERS = ['api/main', 'activities/main'];
+const CHUNKS = 'chunks';
+const OF_SERVERS = /^(settings\.ts$|(api|workflows|activities|db)\/)/;
 
 /**
  * @param {string} root the checkout
@@ -25,15 +30,21 @@ export async function build(root) {
   const tools = await hashOf(root, ['tsconfig.json', 'package-lock.json', 'scripts/compile.mjs']);
   const stamps = {};
   const sources = await sourceHashes(root, before, stamps);
-  const bundle = bundleKey(tools, sources);
+  const bundle = keyOf(tools, sources, /^workflows\//);
+  const servers = keyOf(tools, sources, OF_SERVERS);
   const reusable = before.tools === tools ? before.sources : {};
   const changed = Object.keys(sources).filter(
     (path) => reusable[path] !== sources[path] || !existsSync(outputOf(dist, path)),
   );
   const gone = Object.keys(before.sources).filter((path) => !(path in sources));
   const bundled = before.bundle === bundle && existsSync(join(dist, WORKFLOW_BUNDLE));
-  const manifest = () => writeWhole(join(dist, '.build.json'), JSON.stringify({ tools, sources, stamps, bundle }));
-  if (changed.length === 0 && gone.length === 0 && bundled) {
+  const joined =
+    before.servers === servers &&
+    [...SERVERS.map((server) => `${server}.js`), ...before.chunks].every((file) => existsSync(join(dist, file)));
+  let { chunks } = before;
+  const manifest = () =>
+    writeWhole(join(dist, '.build.json'), JSON.stringify({ tools, sources, stamps, bundle, servers, chunks }));
+  if (changed.length === 0 && gone.length === 0 && bundled && joined) {
     // Written again with the same text, as by a checkout of another branch and back.
     if (Object.keys(stamps).some((path) => before.stamps?.[path] !== stamps[path])) await manifest();
     return false;
@@ -50,6 +61,7 @@ export async function build(root) {
     );
     await write(outputs);
     if (!bundled) await bundleWorkflows(dist);
+    if (!joined) chunks = await joinServers(root, dist, before.chunks);
     await manifest();
   });
   return true;
@@ -91,6 +103,7 @@ async function translate(root, dist, paths) {
           getNewLine: () => '\n',
         }),
       );
+    if (SERVERS.some((server) => path === `${server}.ts`)) continue;
     const map = { ...JSON.parse(sourceMapText), sources: [relative(dirname(to), from).split(sep).join('/')] };
     outputs.push({ to, text: outputText, map: JSON.stringify(map) });
     // Lets timers run: progress lines and the heartbeat of the lock.
@@ -146,12 +159,69 @@ async function bundleWorkflows(dist) {
   }
 }
 
+/**
+ * Writes the API and the worker as one file each. Packages stay outside, and so does every program that is started by
+ * its path, such as a thread.
+ * @param {string[]} chunks of the build before: a server that still runs from it may need them later
+ * @returns {Promise<string[]>} the chunks of this build, by their paths in dist
+ */
+async function joinServers(root, dist, chunks = []) {
+  const { rolldown } = await import('rolldown');
+  const bundle = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(SERVERS.map((server) => [server, join(root, `${server}.ts`)])),
+    platform: 'node',
+    tsconfig: join(root, 'tsconfig.json'),
+    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } },
+    plugins: [
+      {
+        name: 'place-of-each-module',
+        transform: {
+          filter: { code: /import\.meta\.url/ },
+          // A module finds its files beside itself, where it would stand alone. Each output is one folder below dist.
+          handler(code, file) {
+            if (SERVERS.some((server) => file === join(root, `${server}.ts`))) return undefined;
+            const place = JSON.stringify(`../${outputOf('', relative(root, file)).split(sep).join('/')}`);
+            // Lines stay; columns right of it move.
+            return { code: code.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`), map: null };
+          },
+        },
+      },
+    ],
+  });
+  try {
+    const { output } = await bundle.generate({
+      format: 'esm',
+      // The engine names classes in errors, and the database layer tells models by their names.
+      keepNames: true,
+      sourcemap: true,
+      sourcemapExcludeSources: true,
+      entryFileNames: '[name].js',
+      chunkFileNames: `${CHUNKS}/[name]-[hash].js`,
+    });
+    await mkdir(join(dist, CHUNKS), { recursive: true });
+    const inChunks = ({ fileName }) => fileName.startsWith(`${CHUNKS}/`);
+    // Chunks first: a server that starts meanwhile finds what it imports.
+    const files = [...output.filter(inChunks), ...output.filter((file) => !inChunks(file))];
+    for (const { type, fileName, code, source } of files)
+      await writeWhole(join(dist, fileName), type === 'chunk' ? code : source);
+    const names = output.filter(inChunks).map(({ fileName }) => fileName);
+    const kept = new Set([...names, ...chunks]);
+    for (const name of await readdir(join(dist, CHUNKS)))
+      if (!kept.has(`${CHUNKS}/${name}`)) await rm(join(dist, CHUNKS, name));
+    return names;
+  } finally {
+    await bundle.close();
+  }
+}
+
 const outputOf = (dist, path) => join(dist, path.replace(COMPILED, '.js'));
 
-/** The inputs of the bundle: the workflows (they import nothing else of this project) and the packages. */
-const bundleKey = (tools, sources) =>
+/** The inputs of a bundle: its sources (they import nothing else of this project) and the packages. */
+const keyOf = (tools, sources, which) =>
   createHash('sha256')
-    .update(tools + JSON.stringify(Object.entries(sources).filter(([path]) => path.startsWith('workflows/'))))
+    .update(tools + JSON.stringify(Object.entries(sources).filter(([path]) => which.test(path))))
     .digest('hex');
 
 /**
