@@ -16,17 +16,26 @@ register(
     sites: ["tx('sites').where('study_id', studyId)", "tx('sites')"],
     'webhook-events': [".where({ study_id: studyId }).whereRaw(OF_SITES)", ".whereRaw(OF_SITES)"],
   };
+  // The build names the source before each module that it joins.
+  const module = /^\\/\\/ db\\/(?!reports\\/)[\\w-]+\\/([\\w-]+)\\.queries\\.ts\\n[^]*?(?=^\\/\\/ \\S+\\.tsx?$)/gm;
   export async function load(url, context, next) {
     const loaded = await next(url, context);
-    const name = /\\/db\\/(?!reports\\/)[\\w-]+\\/([\\w-]+)\\.queries\\.[jt]s/.exec(url)?.[1];
-    const change = name && forgotten[name];
-    if (!change || !loaded.source) return loaded;
-    const source = String(loaded.source);
-    // The compiler breaks lines where it likes.
-    const filter = new RegExp(change[0].replace(/[.*+?^$\\x7b\\x7d()|[\\]\\\\]/g, '\\\\$&').replace(/ |(?=\\\\\\.)/g, '\\\\s*'));
-    if (!filter.test(source)) throw new Error('there is no such filter in ' + url);
-    appendFileSync(${JSON.stringify(process.env.WITHOUT_FILTERS ?? '/dev/null')}, name + '\\n');
-    return { ...loaded, source: source.replace(filter, () => change[1]) };
+    if (!/\\/dist\\/(api\\/main|chunks\\/[^/]+)\\.js$/.test(url)) return loaded;
+    const source = String(loaded.source).replace(module, (text, name) => {
+      const change = forgotten[name];
+      if (!change) return text;
+      // The compiler breaks lines where it likes, and has quotes of its own.
+      const filter = new RegExp(
+        change[0]
+          .replace(/[.*+?^$\\x7b\\x7d()|[\\]\\\\]/g, '\\\\$&')
+          .replace(/ |(?=\\\\\\.)/g, '\\\\s*')
+          .replaceAll("'", '["\\']'),
+      );
+      if (!filter.test(text)) throw new Error('there is no such filter in ' + name);
+      appendFileSync(${JSON.stringify(process.env.WITHOUT_FILTERS ?? '/dev/null')}, name + '\\n');
+      return text.replace(filter, () => change[1]);
+    });
+    return { ...loaded, source };
   }
 `)}`,
 );
