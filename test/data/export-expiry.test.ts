@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { exportFile } from '../../db/exports/files.js';
+import { studyExportId } from '../../workflows/contract.js';
 import { login, newStudy } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
+import { temporalOf } from '../support/temporal.js';
+import type { TemporalAccess } from '../support/temporal.js';
 
 /** Eight seconds stand for the three days. */
 const HOURS = 8 / 3600;
@@ -13,11 +16,16 @@ describe('The file of an export in the background', function () {
   this.timeout(120_000);
   let own: Service;
   let http: Http;
+  let temporal: TemporalAccess;
   before(async () => {
     own = await startService({ EXPORT_RETENTION_HOURS: String(HOURS) });
     ({ http } = await login(own.run.api, own.run.admin_email, own.run.admin_password!));
+    temporal = await temporalOf(own.run);
   });
-  after(() => own?.stop());
+  after(async () => {
+    await temporal?.close();
+    await own?.stop();
+  });
 
   it('is there until it expires, also when the worker was killed meanwhile; then it is removed, and its record says so', async () => {
     const study = await newStudy(http);
@@ -40,6 +48,15 @@ describe('The file of an export in the background', function () {
     expect(expires! - completed!).to.be.closeTo(HOURS * 3_600_000, 50);
     const file = exportFile(own.dataDir, export_id, 'csv');
     expect(existsSync(file)).to.equal(true);
+    // Killed before Temporal knows that the file is written, the worker writes it once more after the 60 seconds of a
+    // missing heartbeat, and keeps it from then on.
+    await until(
+      async () => {
+        const { events } = await temporal.client.workflow.getHandle(studyExportId(export_id)).fetchHistory();
+        return events?.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes) === true;
+      },
+      { what: 'the workflow to wait for the expiry' },
+    );
     process.kill(own.current().pids.worker!, 'SIGKILL');
     const whole = await http.get(done.download_url as string);
     expect([whole.status, whole.text.split(',')[0]]).to.deep.equal([200, 'id']);
