@@ -32,5 +32,5 @@ USER research
 VOLUME /data
 EXPOSE 8000
 # As process 1 Node would neither get the default handling of signals nor collect what a browser leaves behind.
-ENTRYPOINT ["tini", "--", "node", "--enable-source-maps", "--max-semi-space-size=32"]
+ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=32"]
 CMD ["dist/api/main.js"]

@@ -1,4 +1,5 @@
 /** The worker process: workflows, activities, and the relay that brings committed messages to Temporal. */
+import '../db/client/process/traces.js';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';

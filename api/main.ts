@@ -1,3 +1,4 @@
+import '../db/client/process/traces.js';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

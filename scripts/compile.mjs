@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { dirname, extname, isAbsolute, join, relative, sep } from 'node:path';
 import { step } from './progress.mjs';
 
@@ -17,6 +18,28 @@ const COMPILED = /\.tsx?$/;
 const WORKFLOW_BUNDLE = 'workflow-bundle.js';
 /** Each becomes one file: to find and read the 860 modules of the API one by one is a third of its start. */
 const SERVERS = ['api/main', 'activities/main'];
+/**
+ * The packages that they join as well: of many files, which take a quarter of the remaining start to find and read.
+ * All else stays outside: what has native parts or files of its own, what is loaded late, and what shares classes or
+ * settings with another package outside (pg, Temporal's, OpenTelemetry's).
+ */
+const JOINED = new Set([
+  ...[
+    'knex',
+    'objection',
+    'typebox',
+    'ajv',
+    'ajv-formats',
+    '@marcbachmann/cel-js',
+    'temporal-polyfill',
+    'csv-stringify',
+  ],
+  ...['koa', '@koa/router', 'koa-body', 'rate-limiter-flexible', 'ioredis', 'ipaddr.js', 'nodemailer', 'web-push'],
+  ...['jose', 'jsonwebtoken', 'otplib', 'qrcode-generator', 'preact', 'preact-render-to-string'],
+]);
+/** What joined packages import of those outside, or only if it is installed. */
+const OUTSIDE = new Set(['pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'sqlite3', 'better-sqlite3']);
+for (const driver of ['mariadb', 'tedious', 'oracledb']) OUTSIDE.add(driver);
 const CHUNKS = 'chunks';
 const OF_SERVERS = /^(settings\.ts$|(api|workflows|activities|db)\/)/;
 
@@ -160,8 +183,8 @@ async function bundleWorkflows(dist) {
 }
 
 /**
- * Writes the API and the worker as one file each. Packages stay outside, and so does every program that is started by
- * its path, such as a thread.
+ * Writes the API and the worker as one file each, with the packages of JOINED. Every program that is started by its
+ * path stays outside, such as a thread.
  * @param {string[]} chunks of the build before: a server that still runs from it may need them later
  * @returns {Promise<string[]>} the chunks of this build, by their paths in dist
  */
@@ -172,7 +195,9 @@ async function joinServers(root, dist, chunks = []) {
     input: Object.fromEntries(SERVERS.map((server) => [server, join(root, `${server}.ts`)])),
     platform: 'node',
     tsconfig: join(root, 'tsconfig.json'),
-    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    external: isOutside,
+    // A package says `eval` once, in a message about deprecated functions.
+    checks: { eval: false },
     resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } },
     plugins: [
       {
@@ -181,6 +206,7 @@ async function joinServers(root, dist, chunks = []) {
           filter: { code: /import\.meta\.url/ },
           // A module finds its files beside itself, where it would stand alone. Each output is one folder below dist.
           handler(code, file) {
+            if (file.includes(`${sep}node_modules${sep}`)) return undefined;
             if (SERVERS.some((server) => file === join(root, `${server}.ts`))) return undefined;
             const place = JSON.stringify(`../${outputOf('', relative(root, file)).split(sep).join('/')}`);
             // Lines stay; columns right of it move.
@@ -214,6 +240,14 @@ async function joinServers(root, dist, chunks = []) {
   } finally {
     await bundle.close();
   }
+}
+
+/** Whether a server imports this at its start instead of containing it. */
+function isOutside(id, importer) {
+  if (id.startsWith('.') || id.startsWith('#') || isAbsolute(id)) return false;
+  const [name] = /^(@[^/]+\/)?[^/]+/.exec(id);
+  if (JOINED.has(name)) return false;
+  return isBuiltin(id) || OUTSIDE.has(name) || !importer?.includes(`${sep}node_modules${sep}`);
 }
 
 const outputOf = (dist, path) => join(dist, path.replace(COMPILED, '.js'));

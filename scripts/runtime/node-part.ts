@@ -6,7 +6,7 @@ import type { PartName, PartPlan } from './part.js';
  * A request creates much garbage. With a young generation of 32 MiB (16 by default) most of it is collected before it
  * is copied: a page of participants takes a tenth less processor time, a trigger more.
  */
-export const NODE_OPTIONS = ['--enable-source-maps', '--max-semi-space-size=32'];
+export const NODE_OPTIONS = ['--max-semi-space-size=32'];
 
 /**
  * A part that is one of our Node programs. It sends `{ready: true}` over its channel when it serves; when the channel

@@ -15,6 +15,11 @@ const TELL = `
     return next(url, context);
   } });`;
 
+/** Writes a trace of each line of the standard error before it. */
+const TRACE = `
+  import { writeSync } from 'node:fs';
+  process.stderr.write = () => writeSync(1, new Error('a line').stack + '\\n');`;
+
 /** A server that loads its hundreds of modules one by one starts a third slower. */
 describe('the modules of a server', () => {
   const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
@@ -34,6 +39,17 @@ describe('the modules of a server', () => {
       expect(loaded.filter((file) => file !== `${program}.js` && !/^chunks\/[\w.-]+\.js$/.test(file))).to.deep.equal(
         [],
       );
+    });
+
+  for (const program of ['api/main', 'activities/main'])
+    it(`are named by their sources in the traces of ${program}`, async () => {
+      // Without settings it says so and ends: where it says so, a trace begins.
+      const { output } = await ran(
+        [`--import=data:text/javascript,${encodeURIComponent(TRACE)}`, compiled(program)],
+        testEnvironment(),
+      );
+      expect(output).to.match(new RegExp(`^ +at \\S.*/${program}\\.ts:\\d+:\\d+\\)?$`, 'm'));
+      expect(output).to.not.match(new RegExp(`/dist/${program}\\.js:`));
     });
 
   it('are found where their sources are by the traces of faults', () => {

@@ -2,6 +2,7 @@
  * The mail catcher, a separate part: accepts every mail over SMTP and stores it instead of sending it, so that
  * development and tests see what participants would get. Text and push messages are caught over HTTP.
  */
+import '../../../db/client/process/traces.js';
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { readSettings } from '../../../settings.js';
