@@ -64,6 +64,8 @@ describe('the modules of a server', () => {
     const lost = functions.filter(({ name, row, column }) => {
       const found = map.findEntry(row, column);
       if (!('originalSource' in found)) return true;
+      // Packages have functions without a name, which get one.
+      if (found.originalSource.includes('/node_modules/')) return false;
       const file = resolve(dirname(compiled('api/main')), found.originalSource);
       if (!sources.has(file)) sources.set(file, readFileSync(file, 'utf8').split('\n'));
       // Of two functions of one name in different modules, the second one gets a number.
