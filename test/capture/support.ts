@@ -178,6 +178,22 @@ export class CaptureStudy {
     });
     if (saved.status !== 201)
       throw new Error(`the configuration was not saved: ${saved.status} ${JSON.stringify(saved.body)}`);
+    // Where a worker has just asked the capture system, what its test of the connection stores is written as well.
+    if (JSON.stringify(saved.body).includes('MAPPING_NOT_CHECKED')) await this.tested();
+    else
+      await this.stage.sql(
+        `update datacapture_configs set project_id = ?, sync_status = 'active', sync_error_message = null where study_id = ?`,
+        [this.projectId, this.id],
+      );
+    this.stage.simulator.control.setTrigger(Number(this.projectId), {
+      url: `${this.stage.run.api}/api/webhooks/datacapture/det`,
+      secret: this.secret,
+      signing: 'header',
+      prefix: 'redcap_',
+    });
+  }
+
+  private async tested(): Promise<void> {
     // 503: come again, as any client would; only what is tested here must answer at once.
     const tested = await until(
       async () => {
@@ -188,12 +204,6 @@ export class CaptureStudy {
     );
     if (tested.status !== 200)
       throw new Error(`the connection does not work: ${tested.status} ${JSON.stringify(tested.body)}`);
-    this.stage.simulator.control.setTrigger(Number(this.projectId), {
-      url: `${this.stage.run.api}/api/webhooks/datacapture/det`,
-      secret: this.secret,
-      signing: 'header',
-      prefix: 'redcap_',
-    });
   }
 
   configure(change: Record<string, unknown>, query = ''): Promise<Reply> {
