@@ -179,7 +179,7 @@ export class CaptureStudy {
     if (saved.status !== 201)
       throw new Error(`the configuration was not saved: ${saved.status} ${JSON.stringify(saved.body)}`);
     // Where a worker has just asked the capture system, what its test of the connection stores is written as well.
-    if (JSON.stringify(saved.body).includes('MAPPING_NOT_CHECKED')) await this.tested();
+    if (JSON.stringify(saved.body).includes('MAPPING_NOT_CHECKED')) await this.test();
     else
       await this.stage.sql(
         `update datacapture_configs set project_id = ?, sync_status = 'active', sync_error_message = null where study_id = ?`,
@@ -193,7 +193,8 @@ export class CaptureStudy {
     });
   }
 
-  private async tested(): Promise<void> {
+  /** Has a worker test the connection. */
+  async test(): Promise<void> {
     // 503: come again, as any client would; only what is tested here must answer at once.
     const tested = await until(
       async () => {
