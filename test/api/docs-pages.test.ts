@@ -27,10 +27,11 @@ describe('The pages of the documentation, in a browser', function suite() {
   };
   // As text: what runs in the page knows other names than the test.
   const shows = (page: Page, text: string): Promise<unknown> =>
-    page.waitForFunction(`document.body.innerText.includes(${JSON.stringify(text)})`, {
-      polling: 250,
-      timeout: 60_000,
-    });
+    // What is seen of a long page is worked out only once it has the words.
+    page.waitForFunction(
+      `['textContent', 'innerText'].every((part) => document.body[part].includes(${JSON.stringify(text)}))`,
+      { polling: 250, timeout: 60_000 },
+    );
   const press = async (page: Page, selector: string): Promise<void> => {
     const element = await page.waitForSelector(selector, { timeout: 60_000 });
     await element!.click();

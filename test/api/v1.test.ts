@@ -618,17 +618,4 @@ describe('/api/v1', () => {
       await api.stop();
     }
   });
-
-  it('is 404 with ENABLE_API_V1=false, and not in the contract', async function off() {
-    const api = await startApi({ ENABLE_API_V1: 'false' });
-    try {
-      const { http } = await login(api.url, researcher.email, goodPassword);
-      for (const path of ['/api/v1/tokens', '/api/v1/studies', of('participants')])
-        expect((await http.get(path)).status, path).to.equal(404);
-      const { paths } = await new Http(api.url).expect<{ paths: object }>(200, 'GET', '/openapi.json');
-      expect(Object.keys(paths).filter((path) => path.startsWith('/api/v1'))).to.deep.equal([]);
-    } finally {
-      await api.stop();
-    }
-  });
 });

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { startApi } from '../support/api-process.js';
-import { Http, admin, newStudy, user } from '../support/http.js';
+import { Http, newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-import { Site, day, endTimeOf, runSchedule, trials } from './stage.js';
+import { Site, day, endTimeOf, trials } from './stage.js';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
@@ -472,41 +471,6 @@ describe('Assessment sessions', () => {
       };
       const [task] = (await site.see(id)).tasks as { content_hash: string }[];
       expect(submitted.tasks.stroop!.sha256).to.equal(task!.content_hash);
-    });
-  });
-
-  describe('expiry', () => {
-    it('shuts a session whose time is up, at once for callers and by the sweep in the record', async function () {
-      const api = await startApi({ ASSESSMENT_SESSION_MINUTES: '3' });
-      try {
-        const short = await Site.open({}, await admin(api.url));
-        const { sessionId: id, expiresAt } = (await short.start()).body;
-        const { started_at } = await short.see(id);
-        expect(Date.parse(expiresAt) - Date.parse(started_at as string)).to.be.closeTo(3 * 60_000, 10_000);
-        await short.submit(id, { task_summaries: { stroop: { accuracy: 1 } } });
-        await endTimeOf(id);
-        expect((await short.see(id)).status).to.equal('expired');
-        const late = await short.submit(id, { task_summaries: { flanker: { accuracy: 1 } } });
-        expect([late.status, late.body.code]).to.deep.equal([401, 'SESSION_EXPIRED']);
-        expect((await short.end(id)).body.code).to.equal('SESSION_EXPIRED');
-        const row = await runSchedule(
-          'expire_assessment_sessions',
-          async () =>
-            (await short.http.expect(200, 'GET', `/api/audit?study_id=${short.study.id}&limit=100`)).items.find(
-              (r) => r.action === 'session_expired',
-            ),
-          'the sweep',
-        );
-        expect(row.resource_id).to.equal(id);
-        expect((await short.see(id)).task_summaries, 'what was submitted stays').to.deep.equal({
-          stroop: { accuracy: 1 },
-        });
-        expect(
-          (await short.http.expect(200, 'GET', `/api/sessions?study_id=${short.study.id}&status=expired`)).total,
-        ).to.equal(1);
-      } finally {
-        await api.stop();
-      }
     });
   });
 

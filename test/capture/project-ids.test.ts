@@ -104,6 +104,7 @@ describe('the id of the capture system’s project', function () {
       ).body.items.filter(({ project_id }) => project_id === study.projectId);
     expect(await listed()).to.have.length(1);
     await study.connect();
+    await study.test();
     expect(await listed()).to.deep.equal([]);
   });
 

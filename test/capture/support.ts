@@ -7,6 +7,7 @@ import { holdAgainstContract } from '../support/contract.js';
 import { beginning, collect } from '../support/examples.js';
 import { service, until } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
+import { CONFIG, DICTIONARY, EVENTS, projectFile } from './usual-project.js';
 import type { Database } from '../../db/client/database.js';
 export interface Reply<T = Record<string, unknown>> {
   status: number;
@@ -178,6 +179,23 @@ export class CaptureStudy {
     });
     if (saved.status !== 201)
       throw new Error(`the configuration was not saved: ${saved.status} ${JSON.stringify(saved.body)}`);
+    // Where a worker has just asked the capture system, what its test of the connection stores is written as well.
+    if (JSON.stringify(saved.body).includes('MAPPING_NOT_CHECKED')) await this.test();
+    else
+      await this.stage.sql(
+        `update datacapture_configs set project_id = ?, sync_status = 'active', sync_error_message = null where study_id = ?`,
+        [this.projectId, this.id],
+      );
+    this.stage.simulator.control.setTrigger(Number(this.projectId), {
+      url: `${this.stage.run.api}/api/webhooks/datacapture/det`,
+      secret: this.secret,
+      signing: 'header',
+      prefix: 'redcap_',
+    });
+  }
+
+  /** Has a worker test the connection. */
+  async test(): Promise<void> {
     // 503: come again, as any client would; only what is tested here must answer at once.
     const tested = await until(
       async () => {
@@ -188,12 +206,6 @@ export class CaptureStudy {
     );
     if (tested.status !== 200)
       throw new Error(`the connection does not work: ${tested.status} ${JSON.stringify(tested.body)}`);
-    this.stage.simulator.control.setTrigger(Number(this.projectId), {
-      url: `${this.stage.run.api}/api/webhooks/datacapture/det`,
-      secret: this.secret,
-      signing: 'header',
-      prefix: 'redcap_',
-    });
   }
 
   configure(change: Record<string, unknown>, query = ''): Promise<Reply> {
@@ -315,52 +327,6 @@ async function login(run: RunJson, email: string, password: string): Promise<str
   if (status !== 200) throw new Error(`login failed: ${status} ${JSON.stringify(body)}`);
   return body.tokens.access_token;
 }
-
-const DICTIONARY = [
-  'field_name,form_name,field_type,field_label,select_choices_or_calculations,text_validation_type_or_show_slider_number',
-  'subject_id,enroll,text,Subject,,',
-  'enrolled,enroll,text,Enrolled,,date_ymd',
-  'code,enroll,text,Code,,',
-  'lang,enroll,text,Language,,',
-  'mail,enroll,text,Mail,,',
-  'dob,enroll,text,Born,,date_ymd',
-  'arms,enroll,checkbox,Arm,"a, A | b, B",',
-  'rt_mean,cognition,text,Mean,,number_1dp',
-].join('\n');
-
-const projectFile = (projectId: number, token: string) => ({
-  project_id: projectId,
-  title: 'A study of memory',
-  missing_data_codes: 'UNK, Unknown | NASK, Not asked',
-  arms: [{ arm_num: 1, name: 'Arm 1' }],
-  events: [
-    { event_name: 'Baseline', day_offset: 0, offset_min: 0, offset_max: 7, forms: ['enroll', 'cognition'] },
-    { event_name: 'Month 3', day_offset: 90, offset_min: 7, offset_max: 14, forms: ['cognition', 'enroll'] },
-  ],
-  instruments: [
-    { name: 'enroll', label: 'Enrollment' },
-    { name: 'cognition', label: 'Cognition' },
-  ],
-  data_access_groups: [{ unique_group_name: 'site_north', data_access_group_name: 'Site North' }],
-  users: [{ username: 'api', token }],
-});
-
-const CONFIG = {
-  enrollment_instrument: 'enroll',
-  enrollment_event: 'baseline_arm_1',
-  participant_field_mapping: {
-    enrollment_date: 'enrolled',
-    preferred_language: 'lang',
-    email: 'mail',
-    date_of_birth: 'dob',
-    arm: 'arms',
-  },
-};
-
-const EVENTS = {
-  baseline_arm_1: { target_day: 0 },
-  month_3_arm_1: { target_day: 90, window_before: 7, window_after: 14 },
-};
 
 export interface SyncReport {
   id: string;

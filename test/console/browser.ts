@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Browser, CDPSession, Page } from 'puppeteer-core';
 import { launchBrowser } from '../support/browser.js';
 import { goodPassword } from '../support/http.js';
+import { inFull } from '../support/in-full.js';
 import { service } from '../support/service.js';
 
 /** The source of axe-core, which looks at a page inside of the browser. */
@@ -133,32 +134,47 @@ export async function submit(page: Page, selector: string): Promise<void> {
 export const textOf = (page: Page, selector = 'body'): Promise<string> =>
   page.$eval(selector, (element) => (element as unknown as { innerText: string }).innerText);
 
+type Look = readonly [viewport: typeof DESKTOP, theme: 'light' | 'dark', rules: readonly string[]];
+/** Every rule wide and on a phone, and those about colours in both themes. In an order that changes one thing at a time. */
+const ALL_LOOKS: readonly Look[] = [
+  [DESKTOP, 'light', RULES],
+  [DESKTOP, 'dark', COLOR_RULES],
+  [PHONE, 'dark', COLOR_RULES],
+  [PHONE, 'light', RULES],
+];
+/** Each width and each theme once: at one page so, at the next the other way. */
+const LOOKS_IN_TURN: readonly (readonly Look[])[] = [
+  [
+    [DESKTOP, 'light', RULES],
+    [PHONE, 'dark', RULES],
+  ],
+  [
+    [DESKTOP, 'dark', RULES],
+    [PHONE, 'light', RULES],
+  ],
+];
+let turn = 0;
+
 /**
  * What axe finds at a page, a line each; none: it is well. Every rule wide and on a phone, and those about colours in
- * both themes.
+ * both themes; which theme is looked at how wide changes from page to page, but in the long form.
  */
 export async function axe(page: Page): Promise<string[]> {
   const before = page.viewport();
   const found: string[] = [];
   // The protocol’s own evaluation passes the page’s policy, which lets no script in but its files.
   const session = await page.createCDPSession();
-  // In an order that changes one thing at a time.
-  for (const [viewport, theme] of [
-    [DESKTOP, 'light'],
-    [DESKTOP, 'dark'],
-    [PHONE, 'dark'],
-    [PHONE, 'light'],
-  ] as const) {
+  for (const [viewport, theme, rules] of inFull ? ALL_LOOKS : LOOKS_IN_TURN[turn++ % LOOKS_IN_TURN.length]!) {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
     if (page.viewport()?.width !== viewport.width || page.viewport()?.height !== viewport.height)
       await page.setViewport(viewport);
     const where = `${theme}, ${viewport.width} px`;
-    const rules = theme === 'light' ? RULES : COLOR_RULES;
     found.push(...(await violations(session, rules, viewport === DESKTOP)).map((one) => `${where}: ${one}`));
     const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
     if (wide > viewport.width) found.push(`${where}: the page is ${wide} px wide`);
   }
   await session.detach();
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
   if (before) await page.setViewport(before);
   return found;
 }

@@ -8,6 +8,7 @@ import { dayIn } from '../notifications/stage.js';
 import { Cluster } from '../support/cluster.js';
 import { Http } from '../support/http.js';
 import type { Answer, Loose } from '../support/http.js';
+import { asMuchAs } from '../support/in-full.js';
 import { until } from '../support/until.js';
 import { scheduleIds } from '../../workflows/contract.js';
 import { EVENT, SETTINGS, Setting } from './setting.js';
@@ -210,7 +211,8 @@ describe('Two API and three worker processes on one PostgreSQL and one Temporal'
     // Five seconds are waited for a worker; the rest is a busy machine's.
     expect(Math.max(...refused.map(({ seconds }) => seconds))).to.be.below(20);
     expect((await apis[0]!.get(`/api/studies/${study.id}`)).status, 'what needs no worker').to.equal(200);
-    await Promise.all(workers.map((worker) => worker.start()));
+    // With one of them it goes on as with all.
+    await Promise.all(workers.slice(0, asMuchAs(1, workers.length)).map((worker) => worker.start()));
     for (const [n, person] of people.entries())
       await until(
         async () =>

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
 import { openDatabase } from '../../db/client/knex.js';
@@ -8,12 +9,15 @@ import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { startApi } from '../support/api-process.js';
 import { goodPassword, login } from '../support/http.js';
 import type { Loose } from '../support/http.js';
+import { asMuchAs } from '../support/in-full.js';
 import { service } from '../support/service.js';
 import { until } from '../support/until.js';
 import { PEOPLE, contents, digest, firstData, firstSchema } from './first-release.js';
 import type { Database } from '../../db/client/database.js';
 
 const CLIENTS = 3;
+/** Clients that pause leave the processor to the migrations, which then wait for them no less. */
+const BETWEEN_MS = asMuchAs(5, 0);
 /** Tables of features that this study does not use; checkpoints no release wrote before they were signed. */
 const UNUSED = [
   'audit_checkpoints',
@@ -115,6 +119,7 @@ describe('A database of the first release is brought to the newest schema while 
           faults.push(`${(fault as { code?: string }).code}: ${(fault as Error).message}`);
         }
         longest = Math.max(longest, performance.now() - began);
+        if (BETWEEN_MS > 0) await sleep(BETWEEN_MS);
       }
     });
     await until(() => done > CLIENTS, { what: 'traffic' });

@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs';
 import { expect } from 'chai';
+import { exportFile } from '../../db/exports/files.js';
 import { AnchorStudy, Stage } from '../anchor/stage.js';
-import { eventDeliveryId } from '../../workflows/contract.js';
+import { eventDeliveryId, studyExportId } from '../../workflows/contract.js';
+import { newStudy } from '../support/http.js';
+import type { Loose } from '../support/http.js';
 import { Receiver } from '../support/receiver.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -10,6 +14,8 @@ import type { Delivery } from './stage.js';
 
 /** Longer than a busy machine leaves a receiver without an answer. */
 const TIMEOUT_SECONDS = 5;
+/** Of the file of an export: eight seconds stand for the three days. */
+const HOURS = 8 / 3600;
 /** Nothing listens there, and nothing ever will: no server is given a port below 1024 by chance. */
 const NOBODY = 'http://127.0.0.1:2/';
 
@@ -23,6 +29,7 @@ describe('An event that does not arrive', () => {
       EVENT_RETRY_INITIAL_SECONDS: '0.2',
       EVENT_RETRY_MAX_DAYS: '2',
       EVENT_TIMEOUT_SECONDS: String(TIMEOUT_SECONDS),
+      EXPORT_RETENTION_HOURS: String(HOURS),
     });
     stage = await Stage.open(service.run);
     study = await stage.study(FINAL_AT_ONCE, { days: [0] });
@@ -230,5 +237,77 @@ describe('An event that does not arrive', () => {
     ]);
     await becomes(made.id, delivered(1), 'the event after the worker is back');
     expect(receiver.at('/later')).to.have.length(1);
+  });
+
+  describe('The file of an export in the background', () => {
+    it('is there until it expires, also when the worker was killed meanwhile; then it is removed, and its record says so', async () => {
+      const study = await newStudy(stage.admin);
+      const { export_id, status_url } = await stage.admin.expect<{ export_id: string; status_url: string }>(
+        202,
+        'POST',
+        '/api/exports/csv',
+        { study_id: study.id, dataset: 'participants', mode: 'background' },
+      );
+      const status = (wanted: string) =>
+        until(
+          async () => {
+            const seen = await stage.admin.expect<Loose>(200, 'GET', status_url);
+            return seen.status === wanted ? seen : undefined;
+          },
+          { timeout: 60_000, what: `the export to be ${wanted}` },
+        );
+      const done = await status('completed');
+      const [completed, expires] = [done.completed_at, done.expires_at].map((moment) => Date.parse(moment as string));
+      expect(expires! - completed!).to.be.closeTo(HOURS * 3_600_000, 50);
+      const file = exportFile(service.dataDir, export_id, 'csv');
+      expect(existsSync(file)).to.equal(true);
+      // Killed before Temporal knows that the file is written, the worker writes it once more after the 60 seconds of a
+      // missing heartbeat, and keeps it from then on.
+      await until(
+        async () => {
+          const { events } = await stage.temporal.workflow.getHandle(studyExportId(export_id)).fetchHistory();
+          return events?.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes) === true;
+        },
+        { what: 'the workflow to wait for the expiry' },
+      );
+      process.kill(service.current().pids.worker!, 'SIGKILL');
+      const whole = await stage.admin.get(done.download_url as string);
+      expect([whole.status, whole.text.split(',')[0]]).to.deep.equal([200, 'id']);
+
+      const expired = await status('expired');
+      expect(Date.now(), 'not before its time').to.be.at.least(expires!);
+      // The record stays: what the file was can be proved.
+      expect(expired).to.deep.include({
+        export_id,
+        dataset: 'participants',
+        rows: 0,
+        sha256: done.sha256,
+        size: done.size,
+        expires_at: done.expires_at,
+        download_url: null,
+      });
+      const gone = await stage.admin.get<{ code: string; detail: string }>(done.download_url as string);
+      expect([gone.status, gone.body.code]).to.deep.equal([404, 'NOT_FOUND']);
+      expect(gone.body.detail).to.match(/has expired: ask for it again/);
+      await until(() => !existsSync(file), { what: 'the file to be removed' });
+    });
+
+    it('goes at its time also where the study was deleted meanwhile', async () => {
+      const study = await newStudy(stage.admin);
+      const { export_id, status_url } = await stage.admin.expect<{ export_id: string; status_url: string }>(
+        202,
+        'POST',
+        '/api/exports/ndjson',
+        { study_id: study.id, dataset: 'participants', mode: 'background' },
+      );
+      await until(async () => (await stage.admin.expect(200, 'GET', status_url)).status === 'completed', {
+        timeout: 60_000,
+        what: 'the export to be completed',
+      });
+      const file = exportFile(service.dataDir, export_id, 'ndjson');
+      expect(existsSync(file)).to.equal(true);
+      await stage.admin.expect(204, 'DELETE', `/api/studies/${study.id}`);
+      await until(() => !existsSync(file), { timeout: 60_000, what: 'the file to be removed' });
+    });
   });
 });

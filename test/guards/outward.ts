@@ -5,7 +5,7 @@ const SENDING = 'api/notifications/notifications.service.ts';
 const RECIPIENTS = 'if (!own && !(actor.isAdmin && (await isKnownRecipient(tx, message.channel, message.to))))';
 const ADDRESSES = 'workflows/domain/capture/addresses.ts';
 const REBOUND = 'test/security/rebound-names.test.ts';
-const PROCESSES = 'test/security/processes.test.ts';
+const PROCESSES = 'test/runtime/lifecycle.test.ts';
 const ALONE = 'HOST opens the API alone: the others stay on loopback';
 
 /** What leaves the service: messages, secrets, connections, and what each of its processes is given. */

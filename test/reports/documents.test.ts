@@ -253,20 +253,6 @@ describe('The browser that prints', function () {
       await api.kill();
       await until(() => left.every(({ pid }) => gone(pid)), { what: 'the browser to be gone' });
     }));
-
-  it('where there is none, printing is 503 with Retry-After and everything else goes on', async () => {
-    const api = await startApi({ CHROMIUM_PATH: '/nonexistent/chromium' });
-    try {
-      const root = await admin(api.url);
-      const { id } = await newStudy(root);
-      const answer = await root.get(`/api/reports/studies/${id}/pdf/summary`);
-      expect([answer.status, answer.body.code]).to.deep.equal([503, 'BROWSER_UNAVAILABLE']);
-      expect(Number(answer.headers.get('retry-after'))).to.be.greaterThan(0);
-      expect((await root.get(`/api/reports/studies/${id}/plots/completion.svg`)).status).to.equal(200);
-    } finally {
-      await api.stop();
-    }
-  });
 });
 
 /** Of each thread of a process; none of one that is gone. */

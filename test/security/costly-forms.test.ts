@@ -3,9 +3,10 @@ import { consoleRoutes } from '../../api/console/console.routes.js';
 import { largestBody } from '../../api/http/body/limit.js';
 import { requestBody } from '../../api/http/route.js';
 import type { Route } from '../../api/http/route.js';
+import { Site } from '../assessment/stage.js';
 import { Visitor, tokenIn } from '../console/stage.js';
 import { goodPassword, newStudy, user } from '../support/http.js';
-import type { Loose } from '../support/http.js';
+import type { Http, Loose } from '../support/http.js';
 import { usualMs } from '../support/processor-speed.js';
 import { MOST_MS, WatchedApi } from './costly/watched-api.js';
 
@@ -21,11 +22,12 @@ const FORMS: Record<string, (bytes: number) => string> = {
 
 describe('No form of the console keeps the API from the others', function () {
   this.timeout(300_000);
-  let watched: WatchedApi | undefined, reader: Visitor, researcher: Visitor, study: Loose;
+  let watched: WatchedApi | undefined, admin: Http, reader: Visitor, researcher: Visitor, study: Loose;
   before(async function () {
     watched = await WatchedApi.start();
     if (!watched) return this.skip();
-    const { admin, api } = watched;
+    const { api } = watched;
+    ({ admin } = watched);
     study = await newStudy(admin);
     const visitor = async (role: 'data_manager' | 'researcher') => {
       const { email } = await user(admin, role, { study_ids: [study.id] });
@@ -65,7 +67,9 @@ describe('No form of the console keeps the API from the others', function () {
           });
           await answer.arrayBuffer();
           ({ status } = answer);
-          ms = Math.min(ms, usualMs(watched!.usedMs() - before));
+          const used = watched!.usedMs() - before;
+          // A slow processor takes longer, never shorter: what is below needs no comparison.
+          ms = Math.min(ms, used <= MOST_MS ? used : usualMs(used));
         }
         if (process.env.SHOW_COSTS) console.log(ms.toFixed(1), status, route.path, what);
         if (ms > MOST_MS || status >= 500) found.push(`${route.path}, ${what}: ${ms} ms, ${status}`);
@@ -90,5 +94,40 @@ describe('No form of the console keeps the API from the others', function () {
     const some = ['/console/login', '/console/forgot', '/console/participants', '/console/studies/{study_id}/policy'];
     const routes = forms.filter(({ path }) => some.includes(path));
     expect(await dear(new Visitor(watched!.api.url), routes, 64 * 1024)).to.deep.equal([]);
+  });
+
+  describe('A study’s own schema of custom tasks keeps nobody from being answered', () => {
+    /** What a module of these settings is answered in a study of this schema, and the longest turn meanwhile. */
+    async function asked(schema: object, settings: object) {
+      const site = await Site.open({ config: { custom_task_schema: schema } });
+      const { id } = await site.battery([]);
+      let answer = { status: 0, code: '' };
+      const ms = await watched!.longest(async () => {
+        const { status, body } = await admin.post(`/api/batteries/${id}/modules`, { task: 'custom', settings });
+        answer = { status, code: body.code };
+      });
+      expect(ms).to.be.below(MOST_MS);
+      return answer;
+    }
+    const invalid = { status: 400, code: 'CUSTOM_SCHEMA_INVALID' };
+
+    it('that refers to itself without end, or to the same again and again', async () => {
+      expect(await asked({ allOf: [{ $ref: '#' }] }, { url: 'x' })).to.deep.equal(invalid);
+      const twice = (i: number) => ({ allOf: [{ $ref: `#/$defs/a${i + 1}` }, { $ref: `#/$defs/a${i + 1}` }] });
+      const $defs = Object.fromEntries(Array.from({ length: 41 }, (_, i) => [`a${i}`, i < 40 ? twice(i) : {}]));
+      expect(await asked({ $ref: '#/$defs/a0', $defs }, { url: 'x' })).to.deep.equal(invalid);
+    });
+
+    it('that is long, or compares each item with each other one', async () => {
+      const properties = Object.fromEntries(Array.from({ length: 1_200 }, (_, i) => [`p${i}`, { maxLength: i }]));
+      expect((await asked({ type: 'object', properties }, { p3: 'x' })).status).to.equal(201);
+      const items = Array.from({ length: 6_000 }, (_, i) => ({ a: i }));
+      const settings = { items: items.slice(0, 4_000) };
+      expect((await asked({ properties: { items: { uniqueItems: true } } }, settings)).status).to.be.oneOf([201, 400]);
+      expect(await asked({ properties: { items: { uniqueItems: true } } }, { items })).to.deep.equal({
+        status: 422,
+        code: 'VALIDATION_FAILED',
+      });
+    });
   });
 });

@@ -16,7 +16,8 @@ export function slowness(): number {
   const rows = Array.from({ length: 2_000 }, (_, i) => ({ id: i, at: '2026-01-05T10:00:00Z', values: [i / 3, true] }));
   const text = JSON.stringify(rows);
   let least = Infinity;
-  for (let i = 0; i < TRIES; i += 1) {
+  // What is no slower than usual needs no further try: it is as usual.
+  for (let i = 0; i < TRIES && least > USUAL_MS; i += 1) {
     const before = process.cpuUsage();
     for (let j = 0; j < 5; j += 1) JSON.stringify(JSON.parse(text));
     const { user, system } = process.cpuUsage(before);

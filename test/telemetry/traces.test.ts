@@ -1,22 +1,35 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
 import { Stage as CaptureStage } from '../capture/support.js';
 import { formOf } from '../data/stage.js';
-import { unique } from '../support/http.js';
+import { newParticipant, newStudy, unique } from '../support/http.js';
+import { freePort } from '../support/ports.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { Collector } from './collector.js';
 import type { Span } from './collector.js';
 
+interface Listed {
+  items: { rows: number; signature: string }[];
+}
+
 describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
   this.timeout(180_000);
-  let collector: Collector, service: Service, stage: Stage, person: Person;
+  let collector: Collector, service: Service, stage: Stage, person: Person, metricsPort: number;
   const secret = unique('zora').replace('-', '');
 
   before(async () => {
     collector = await Collector.open();
-    service = await startService({ OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, OTEL_SERVICE_NAME: 'a-study' });
+    metricsPort = await freePort();
+    service = await startService({
+      OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+      OTEL_SERVICE_NAME: 'a-study',
+      WORKER_METRICS_PORT: String(metricsPort),
+      AUDIT_CHECKPOINT_SECONDS: '0.5',
+    });
     stage = await Stage.open(service.run);
     person = await (
       await stage.study({ prerequisites: { require_consent_signed: true } })
@@ -181,5 +194,47 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function traces() {
     expect(login, 'every request has one').not.to.equal(undefined);
     expect(collector.text).to.contain('a-study');
     expect(collector.text.includes(secret), 'nobody is named').to.equal(false);
+  });
+
+  describe('The metrics of audit checkpoints', () => {
+    it('say that they are not kept outside, as long as they are not', async () => {
+      const failing = async () =>
+        /^audit_checkpoints_failing (\d)$/m.exec(
+          await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+        )?.[1];
+      const { admin: http } = stage;
+      const study = await newStudy(http);
+      const file = join(service.dataDir, 'audit-checkpoints', `${study.id as string}.ndjson`);
+      await until(() => existsSync(file) || undefined, { what: 'the first checkpoint of the study' });
+      expect(await failing()).to.equal('0');
+
+      // What cannot be written to, also by the user who may write everywhere.
+      await until(() => {
+        renameSync(file, `${file}.aside`);
+        mkdirSync(file);
+        return true;
+      });
+      await newParticipant(http, study.id);
+      await until(async () => (await failing()) === '1' || undefined, { what: 'the metric to say so' });
+      // Chains before and after it are signed all the same.
+      for (const other of [await newStudy(http), await newStudy(http)])
+        await until(() => existsSync(join(service.dataDir, 'audit-checkpoints', `${other.id as string}.ndjson`)), {
+          what: 'a checkpoint of another study',
+        });
+
+      rmSync(file, { recursive: true });
+      renameSync(`${file}.aside`, file);
+      await until(async () => (await failing()) === '0' || undefined, { what: 'the metric to say that it is over' });
+      const { items } = await http.expect<Listed>(200, 'GET', `/api/audit/checkpoints?study_id=${study.id as string}`);
+      const outside = () =>
+        readFileSync(file, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => (JSON.parse(line) as { signature: string }).signature);
+      await until(() => items.every(({ signature }) => outside().includes(signature)), {
+        what: 'every checkpoint to be outside',
+      });
+      expect(outside()).to.include.members(items.map(({ signature }) => signature));
+    });
   });
 });

@@ -53,8 +53,8 @@ const TEXTS = ['a', '1', '0-', '-', ',', '%20', '%C3%A4', 'a@a.', 'eyJ.', '2026-
  * them together all. One function reads these for all lists.
  */
 const PAGING = ['skip', 'limit'];
-const ONE_IN = asMuchAs(4, 1),
-  ONE_IN_PAGING = asMuchAs(8, 4);
+const ONE_IN = asMuchAs(6, 1),
+  ONE_IN_PAGING = asMuchAs(12, 4);
 
 /** Of what every route reads alike a route is sent every second one, the next route the others. */
 export const shareOf = (lines: Record<string, Line>, turn: number): Record<string, Line> =>
