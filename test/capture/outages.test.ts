@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { startService, until } from '../support/service.js';
 import type { RunJson, Service } from '../support/service.js';
@@ -150,63 +149,5 @@ describe('triggers on a bad day of the service', function () {
     ]);
     expect((await signed(study, 'from elsewhere', '10.1.9.8')).status).to.equal(200);
     expect((await signed(study, 'from there', '10.1.9.9')).status).to.equal(200);
-  });
-});
-
-describe('ALLOW_PRIVATE_URLS=false', function () {
-  this.timeout(120_000);
-  let service: Service;
-  let stage: Stage;
-  before(async function () {
-    this.timeout(240_000);
-    service = await startService({ ALLOW_PRIVATE_URLS: 'false' });
-    stage = await Stage.on(service.run, { polls: false });
-  });
-  after(async () => {
-    await stage?.clear();
-    await service?.stop();
-  });
-
-  it('refuses a private address when it is saved, and a name that leads to one when it is called', async () => {
-    const study = await stage.study({ connect: false });
-    const refused = await study.configure({ api_url: stage.simulator.apiUrl, api_token: study.token });
-    expect([refused.status, (refused.body['errors'] as { code: string }[])[0]!.code]).to.deep.equal([
-      400,
-      'PRIVATE_URL',
-    ]);
-    const before = stage.simulator.control.calls().length;
-    const { port, pathname } = new URL(stage.simulator.apiUrl);
-    // What this machine calls itself has no dot, as no public name has.
-    const athome = `http://${hostname().split('.')[0]!}:${port}${pathname}`;
-    expect((await study.configure({ api_url: athome, api_token: study.token })).body['errors']).to.have.nested.property(
-      '[0].code',
-      'PRIVATE_URL',
-    );
-    // A name that leads home only when it is looked up: as one whose entry was changed after it was saved.
-    expect(
-      (await study.configure({ api_url: 'https://capture.example.org/api/', api_token: study.token })).status,
-    ).to.equal(201);
-    await stage.sql('update datacapture_configs set api_url = ? where study_id = ?', [athome, study.id]);
-    const tested = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
-    expect(tested.status).to.equal(400);
-    expect(String(tested.body['detail'])).to.match(/^Connection failed: /);
-    expect(stage.simulator.control.calls().length, 'nothing was sent there').to.equal(before);
-  });
-
-  it('gives no token to a stored address that would not be saved, as an import may bring it', async () => {
-    const study = await stage.study({ connect: false });
-    await study.configure({ api_url: 'https://capture.example.org/api/', api_token: study.token });
-    await stage.sql('update datacapture_configs set api_url = ? where study_id = ?', [
-      stage.simulator.apiUrl,
-      study.id,
-    ]);
-    const refused = await study.configure({ api_token: study.token });
-    expect(refused.status).to.equal(400);
-    expect((refused.body['errors'] as { path: string; code: string }[])[0]).to.include({
-      path: 'api_url',
-      code: 'PRIVATE_URL',
-    });
-    const both = { api_url: 'https://capture.example.org/api/', api_token: study.token };
-    expect((await study.configure(both)).status).to.equal(200);
   });
 });
