@@ -64,15 +64,33 @@ describe('triggers on a bad day of the service', function () {
   });
 
   it('survive a worker that is killed in the middle of them, and of a sync', async () => {
-    const study = await stage.study();
-    const project_id = Number(study.projectId);
+    const [study, other] = [await stage.study(), await stage.study()];
+    await other.enroll('k', { enrolled: '2026-01-15' });
+    await other.settled(1);
     await study.enroll('k', { enrolled: '2026-01-15' }, { trigger: false });
+    stage.simulator.control.load(
+      Number(other.projectId),
+      ['k', 'l', 'm'].map((record) => ({
+        subject_id: record,
+        redcap_event_name: 'baseline_arm_1',
+        enrolled: '2026-01-15',
+        enroll_complete: '2',
+      })),
+    );
     // The first worker never gets an answer.
-    const held = { project_id, content: ['record', 'record:export'], hold: true, times: 1 };
-    stage.simulator.control.setFaults([held]);
-    const begun = () => until(() => stage.simulator.control.faults()[0]!.done === 1, { what: 'the reading to begin' });
+    stage.simulator.control.setFaults(
+      [study, other].map(({ projectId }) => ({
+        project_id: Number(projectId),
+        content: ['record', 'record:export'],
+        hold: true,
+        times: 1,
+      })),
+    );
     await study.trigger({ record: 'k' });
-    await begun();
+    const reading = synced(other, 150_000);
+    await until(() => stage.simulator.control.faults().every(({ done }) => done === 1), {
+      what: 'both readings to begin',
+    });
     expect((await study.events())[0]!.status).to.equal('processing');
     const worker = pidOf('worker');
     process.kill(worker, 'SIGKILL');
@@ -82,29 +100,14 @@ describe('triggers on a bad day of the service', function () {
     });
     const [event] = await study.settled(1, 150_000);
     expect(event).to.include({ status: 'processed', outcome: 'created', error: null });
-    stage.simulator.control.clearFaults();
     const [participant, ...others] = await study.participants();
     expect(others).to.deep.equal([]);
     expect(await study.versions(participant!.id)).to.have.length(1);
 
-    stage.simulator.control.load(
-      project_id,
-      ['k', 'l', 'm'].map((record) => ({
-        subject_id: record,
-        redcap_event_name: 'baseline_arm_1',
-        enrolled: '2026-01-15',
-        enroll_complete: '2',
-      })),
-    );
-    stage.simulator.control.setFaults([held]);
-    const before = pidOf('worker');
-    const reading = synced(study, 150_000);
-    await begun();
-    process.kill(before, 'SIGKILL');
     const report = await reading;
     stage.simulator.control.clearFaults();
     expect(report.progress).to.include({ total: 3, done: 3, created: 2, unchanged: 1 });
-    expect(await study.participants()).to.have.length(3);
+    expect(await other.participants()).to.have.length(3);
   });
 
   it('a redirect of the capture system is not followed', async () => {
