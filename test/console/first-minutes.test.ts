@@ -10,7 +10,7 @@ import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textO
 import { Visitor, hiddenIn, sendImport } from './stage.js';
 
 /** Rows of a long file: more than are written at once. */
-const LONG = asMuchAs(1_500, 12_000);
+const LONG = asMuchAs(3_000, 12_000);
 
 describe('the first minutes with an empty installation', function () {
   this.timeout(180_000);
