@@ -94,7 +94,7 @@ const READ_ALIKE: Readonly<Record<string, readonly string[]>> = {
  * Of its values a parameter of an operation is sent one in so many, the next parameter the next ones: each parameter is
  * sent some, and each value goes to many operations.
  */
-const ONE_IN = asMuchAs(4, 1),
+const ONE_IN = asMuchAs(6, 1),
   ONE_IN_ALIKE = 4;
 /** To so many parameters each value goes at the least. */
 const TO_AT_LEAST = 8;

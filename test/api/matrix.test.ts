@@ -26,7 +26,7 @@ const READS = ['GET', 'HEAD'];
  * A document takes a second to print: one role prints it. The others ask for a page size that there is none of, which
  * is refused (422) after the permission: by a stranger the same request is not found.
  */
-const PRINTED = /\/(?:pdf\/summary|participants\/\{participant_id\}\/pdf)$/;
+const PRINTED = /\/(?:pdf\/summary|(?:participants\/\{participant_id\}|sessions\/\{session_id\})\/pdf)$/;
 const UNPRINTABLE = '?page_size=none';
 /** Everything that a study is made of and that a request could change. */
 const TABLES = [

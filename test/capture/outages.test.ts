@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { expect } from 'chai';
 import { startService, until } from '../support/service.js';
 import type { RunJson, Service } from '../support/service.js';
@@ -65,15 +64,33 @@ describe('triggers on a bad day of the service', function () {
   });
 
   it('survive a worker that is killed in the middle of them, and of a sync', async () => {
-    const study = await stage.study();
-    const project_id = Number(study.projectId);
+    const [study, other] = [await stage.study(), await stage.study()];
+    await other.enroll('k', { enrolled: '2026-01-15' });
+    await other.settled(1);
     await study.enroll('k', { enrolled: '2026-01-15' }, { trigger: false });
+    stage.simulator.control.load(
+      Number(other.projectId),
+      ['k', 'l', 'm'].map((record) => ({
+        subject_id: record,
+        redcap_event_name: 'baseline_arm_1',
+        enrolled: '2026-01-15',
+        enroll_complete: '2',
+      })),
+    );
     // The first worker never gets an answer.
-    const held = { project_id, content: ['record', 'record:export'], hold: true, times: 1 };
-    stage.simulator.control.setFaults([held]);
-    const begun = () => until(() => stage.simulator.control.faults()[0]!.done === 1, { what: 'the reading to begin' });
+    stage.simulator.control.setFaults(
+      [study, other].map(({ projectId }) => ({
+        project_id: Number(projectId),
+        content: ['record', 'record:export'],
+        hold: true,
+        times: 1,
+      })),
+    );
     await study.trigger({ record: 'k' });
-    await begun();
+    const reading = synced(other, 150_000);
+    await until(() => stage.simulator.control.faults().every(({ done }) => done === 1), {
+      what: 'both readings to begin',
+    });
     expect((await study.events())[0]!.status).to.equal('processing');
     const worker = pidOf('worker');
     process.kill(worker, 'SIGKILL');
@@ -83,29 +100,14 @@ describe('triggers on a bad day of the service', function () {
     });
     const [event] = await study.settled(1, 150_000);
     expect(event).to.include({ status: 'processed', outcome: 'created', error: null });
-    stage.simulator.control.clearFaults();
     const [participant, ...others] = await study.participants();
     expect(others).to.deep.equal([]);
     expect(await study.versions(participant!.id)).to.have.length(1);
 
-    stage.simulator.control.load(
-      project_id,
-      ['k', 'l', 'm'].map((record) => ({
-        subject_id: record,
-        redcap_event_name: 'baseline_arm_1',
-        enrolled: '2026-01-15',
-        enroll_complete: '2',
-      })),
-    );
-    stage.simulator.control.setFaults([held]);
-    const before = pidOf('worker');
-    const reading = synced(study, 150_000);
-    await begun();
-    process.kill(before, 'SIGKILL');
     const report = await reading;
     stage.simulator.control.clearFaults();
     expect(report.progress).to.include({ total: 3, done: 3, created: 2, unchanged: 1 });
-    expect(await study.participants()).to.have.length(3);
+    expect(await other.participants()).to.have.length(3);
   });
 
   it('a redirect of the capture system is not followed', async () => {
@@ -150,63 +152,5 @@ describe('triggers on a bad day of the service', function () {
     ]);
     expect((await signed(study, 'from elsewhere', '10.1.9.8')).status).to.equal(200);
     expect((await signed(study, 'from there', '10.1.9.9')).status).to.equal(200);
-  });
-});
-
-describe('ALLOW_PRIVATE_URLS=false', function () {
-  this.timeout(120_000);
-  let service: Service;
-  let stage: Stage;
-  before(async function () {
-    this.timeout(240_000);
-    service = await startService({ ALLOW_PRIVATE_URLS: 'false' });
-    stage = await Stage.on(service.run, { polls: false });
-  });
-  after(async () => {
-    await stage?.clear();
-    await service?.stop();
-  });
-
-  it('refuses a private address when it is saved, and a name that leads to one when it is called', async () => {
-    const study = await stage.study({ connect: false });
-    const refused = await study.configure({ api_url: stage.simulator.apiUrl, api_token: study.token });
-    expect([refused.status, (refused.body['errors'] as { code: string }[])[0]!.code]).to.deep.equal([
-      400,
-      'PRIVATE_URL',
-    ]);
-    const before = stage.simulator.control.calls().length;
-    const { port, pathname } = new URL(stage.simulator.apiUrl);
-    // What this machine calls itself has no dot, as no public name has.
-    const athome = `http://${hostname().split('.')[0]!}:${port}${pathname}`;
-    expect((await study.configure({ api_url: athome, api_token: study.token })).body['errors']).to.have.nested.property(
-      '[0].code',
-      'PRIVATE_URL',
-    );
-    // A name that leads home only when it is looked up: as one whose entry was changed after it was saved.
-    expect(
-      (await study.configure({ api_url: 'https://capture.example.org/api/', api_token: study.token })).status,
-    ).to.equal(201);
-    await stage.sql('update datacapture_configs set api_url = ? where study_id = ?', [athome, study.id]);
-    const tested = await stage.call('POST', `/api/datacapture/config/${study.id}/test-connection`);
-    expect(tested.status).to.equal(400);
-    expect(String(tested.body['detail'])).to.match(/^Connection failed: /);
-    expect(stage.simulator.control.calls().length, 'nothing was sent there').to.equal(before);
-  });
-
-  it('gives no token to a stored address that would not be saved, as an import may bring it', async () => {
-    const study = await stage.study({ connect: false });
-    await study.configure({ api_url: 'https://capture.example.org/api/', api_token: study.token });
-    await stage.sql('update datacapture_configs set api_url = ? where study_id = ?', [
-      stage.simulator.apiUrl,
-      study.id,
-    ]);
-    const refused = await study.configure({ api_token: study.token });
-    expect(refused.status).to.equal(400);
-    expect((refused.body['errors'] as { path: string; code: string }[])[0]).to.include({
-      path: 'api_url',
-      code: 'PRIVATE_URL',
-    });
-    const both = { api_url: 'https://capture.example.org/api/', api_token: study.token };
-    expect((await study.configure(both)).status).to.equal(200);
   });
 });

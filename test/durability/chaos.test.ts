@@ -19,7 +19,7 @@ describe('Whole lives of participants while API, worker, PostgreSQL and Temporal
         clients: 6,
         apis: 1,
         workers: 1,
-        chaosSeconds: asMuchAs(10, 15),
+        chaosSeconds: asMuchAs(6, 15),
         different: 5,
         say: (line) => lines.push(line),
       },

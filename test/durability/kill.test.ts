@@ -9,7 +9,7 @@ import { asMuchAs } from '../support/in-full.js';
 import { startService, until } from '../support/service.js';
 import type { RunJson, Service } from '../support/service.js';
 
-const ENROLLMENTS = asMuchAs(24, 50);
+const ENROLLMENTS = asMuchAs(16, 50);
 /** After so many acknowledgements the first part is killed, after as many again the next one. */
 const BETWEEN_KILLS = Math.floor(ENROLLMENTS * 0.55);
 const AT_ONCE = 6;

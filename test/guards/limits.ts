@@ -7,7 +7,7 @@ const FORMS = 'api/participants/forms.service.ts';
 const COSTLY = 'test/security/costly-requests.test.ts';
 const MISUSE = 'test/security/misuse.test.ts';
 const STREAMS = 'test/security/streams.test.ts';
-const LONG_TABLES = 'test/security/long-tables.test.ts';
+const LONG_TABLES = 'test/security/event-loop.test.ts';
 
 /** What one caller, or one rule, may take of the service. */
 export const limitGuards: readonly Guard[] = [

@@ -159,7 +159,7 @@ export const outwardGuards: readonly Guard[] = [
     file: 'api/capture/datacapture.service.ts',
     text: `requireOutgoingUrl(saving.services.settings, stored.api_url, 'api_url');`,
     without: '{}',
-    test: 'test/capture/outages.test.ts',
+    test: 'test/operations/own-settings.test.ts',
     title: 'gives no token to a stored address that would not be saved',
   },
   {

@@ -206,7 +206,7 @@ export const stateGuards: readonly Guard[] = [
     file: 'activities/notifications/send.ts',
     text: 'claimToSend(tx, id, SENDING_SECONDS)',
     without: 'claimToSend(tx, id, 0 * SENDING_SECONDS)',
-    test: 'test/notifications/hanging-server.test.ts',
+    test: 'test/operations/own-settings.test.ts',
     title: 'has a message that can no longer be cancelled: it arrives when the server goes on',
   },
   {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Person } from '../anchor/stage.js';
+import { asMuchAs } from '../support/in-full.js';
 import { Receiver } from '../support/receiver.js';
 import { until } from '../support/until.js';
 import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
@@ -103,8 +104,8 @@ describe('Reminders of a visit that moves', function moving() {
       }
     }));
 
-  const LIVES = 12,
-    ROUNDS = 6;
+  const LIVES = asMuchAs(8, 12),
+    ROUNDS = asMuchAs(4, 6);
   it('over random moves and runs: at most one message for each rule and target date, and one pending for the present date', () =>
     desk.alone(async () => {
       const gateway = await Receiver.open();

@@ -7,10 +7,11 @@ import { startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { admin, unique } from '../support/http.js';
 import type { Http, Loose } from '../support/http.js';
+import { asMuchAs } from '../support/in-full.js';
 import { until } from '../support/until.js';
 import { whileTheDayLasts } from './world.js';
 
-const RUNS = 3,
+const RUNS = asMuchAs(2, 3),
   /** Enough that the study's counts are kept in several parts. */
   OTHERS = 900;
 const STATUSES = ['scheduled', 'open', 'missed', 'completed', 'cancelled', 'superseded'];

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chownSync,
   existsSync,
@@ -12,12 +13,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { login, newStudy } from '../support/http.js';
 import { failedStart, startService, temporaryDataDir, type Service } from '../support/service.js';
 import { copyTemplate } from '../support/template.js';
 
 /** A start that cannot go on says so in a sentence, without a stack, and exits with 1. */
-async function refused(dataDir: string): Promise<string> {
-  const { code, output } = await failedStart({ DATA_DIR: dataDir });
+async function refused(dataDir: string, settings: Record<string, string> = {}): Promise<string> {
+  const { code, output } = await failedStart({ ...settings, DATA_DIR: dataDir });
   expect(code, output).to.equal(1);
   expect(output).not.to.match(/^\s+at /m);
   return output;
@@ -38,74 +40,149 @@ function outside(): { dataDir: string; database: string } {
   return { dataDir, database };
 }
 
-describe('a database that a start finds', function () {
-  this.timeout(120_000);
+/** One folder, whose service is started and stopped again and again: each start serves several tests. */
+describe('A start on a data folder that is there', function () {
+  this.timeout(300_000);
   const { dataDir, database } = outside();
+  /** With the key of the rotation. */
+  const rotated = { DATA_DIR: dataDir, DATACAPTURE_ENCRYPTION_KEY: randomBytes(32).toString('hex') };
   let service: Service;
   before(async () => {
     service = await startService({ DATA_DIR: dataDir });
+    await savesSubscription(service);
   });
   after(async () => {
     await service?.stop();
   });
 
-  it('is left alone where the service of another folder works on it, of which this one is a copy', async () => {
-    const copy = temporaryDataDir();
-    execFileSync('cp', ['-a', dataDir, copy]);
-    for (const name of ['run.json', 'supervisor.json']) rmSync(join(copy, name));
-    const { supervisor, postgres } = service.run.pids;
-    expect(await refused(copy))
-      .to.contain(`works on it (process ${supervisor})`)
-      .and.to.contain(database);
-    expect(service.current().pids.postgres).to.equal(postgres);
-    expect((await fetch(`${service.run.api}/api/health/db`)).status).to.equal(200);
+  /** What DATACAPTURE_ENCRYPTION_KEY encrypts. */
+  async function savesSubscription({ run }: Service): Promise<void> {
+    const { http } = await login(run.api, run.admin_email, run.admin_password ?? '');
+    const study = await newStudy(http);
+    const subscription = { url: 'http://127.0.0.1:9/', events: ['ENROLLMENT_DATE_SET'] };
+    await http.expect(201, 'POST', `/api/studies/${study.id as string}/event-subscriptions`, subscription);
+  }
+
+  describe('a database that a start finds', () => {
+    it('is left alone where the service of another folder works on it, of which this one is a copy', async () => {
+      const copy = temporaryDataDir();
+      execFileSync('cp', ['-a', dataDir, copy]);
+      for (const name of ['run.json', 'supervisor.json']) rmSync(join(copy, name));
+      const { supervisor, postgres } = service.run.pids;
+      expect(await refused(copy))
+        .to.contain(`works on it (process ${supervisor})`)
+        .and.to.contain(database);
+      expect(service.current().pids.postgres).to.equal(postgres);
+      expect((await fetch(`${service.run.api}/api/health/db`)).status).to.equal(200);
+    });
+
+    it('is missed where it has gone: no empty one is made in its stead', async () => {
+      await service.stop();
+      expect(readdirSync(join(database, '..')), 'no lock is left').to.deep.equal(['postgres']);
+      const away = `${database}.away`;
+      renameSync(database, away);
+      expect(await refused(dataDir)).to.contain('is gone: there was one since');
+      mkdirSync(database);
+      expect(await refused(dataDir), 'a place where nothing is mounted').to.contain('is gone: there was one since');
+      rmSync(database, { recursive: true });
+      expect(existsSync(database)).to.equal(false);
+      renameSync(away, database);
+
+      const parent = join(database, '..');
+      renameSync(parent, `${parent}.away`);
+      expect(await refused(dataDir)).to.contain(`points to ${database}, which is not there`);
+      renameSync(`${parent}.away`, parent);
+    });
+
+    it('is refused where it is not whole, or no folder', async () => {
+      const version = join(database, 'PG_VERSION');
+      renameSync(version, `${version}.away`);
+      expect(await refused(dataDir)).to.contain('holds no whole database: its file PG_VERSION is missing or empty');
+      expect(readdirSync(join(database, '..'))).to.deep.equal(['postgres']);
+      renameSync(`${version}.away`, version);
+      const other = temporaryDataDir();
+      mkdirSync(other, { mode: 0o711 });
+      writeFileSync(join(other, 'postgres'), 'a file');
+      expect(await refused(other)).to.contain(`${join(other, 'postgres')} is not a folder`);
+    });
+
+    it('is refused where it belongs to another user, with the command that mends it', async function () {
+      if (process.getuid?.() !== 0) this.skip();
+      const { uid, gid } = statSync(database);
+      chownSync(database, 0, 0);
+      expect(await refused(dataDir)).to.contain(`(chown -R ${uid} ${database})`);
+      chownSync(database, uid, gid);
+    });
   });
 
-  it('is missed where it has gone: no empty one is made in its stead', async () => {
-    await service.stop();
-    expect(readdirSync(join(database, '..')), 'no lock is left').to.deep.equal(['postgres']);
-    const away = `${database}.away`;
-    renameSync(database, away);
-    expect(await refused(dataDir)).to.contain('is gone: there was one since');
-    mkdirSync(database);
-    expect(await refused(dataDir), 'a place where nothing is mounted').to.contain('is gone: there was one since');
-    rmSync(database, { recursive: true });
-    expect(existsSync(database)).to.equal(false);
-    renameSync(away, database);
+  describe('Another DATACAPTURE_ENCRYPTION_KEY', () => {
+    const rotate = () =>
+      failedStart(rotated, [
+        process.execPath,
+        'dist/scripts/rotate-datacapture-key.js',
+        '--old-key-file',
+        join(dataDir, 'keys', 'DATACAPTURE_ENCRYPTION_KEY'),
+      ]);
 
-    const parent = join(database, '..');
-    renameSync(parent, `${parent}.away`);
-    expect(await refused(dataDir)).to.contain(`points to ${database}, which is not there`);
-    renameSync(`${parent}.away`, parent);
+    it('is taken after the rotation that docs/OPERATIONS.md describes, by the folder of the running service alone', async () => {
+      await service.stop();
+      // Nothing runs: the folder names no database.
+      const stopped = await rotate();
+      expect([stopped.code, stopped.output]).to.deep.equal([1, stopped.output]);
+      expect(stopped.output).to.contain(
+        `No database: set DATABASE_URL, or DATA_DIR to the folder of a running service`,
+      );
+      const early = await failedStart(rotated);
+      expect(early.code, early.output).to.equal(1);
+      expect(early.output).to.contain('"npm run rotate:datacapture-key" first (docs/OPERATIONS.md, "Change a secret")');
+
+      service = await startService({ DATA_DIR: dataDir });
+      const before = await rotate();
+      expect(before.code, before.output).to.equal(0);
+      expect(before.output).to.contain('Studies with event subscriptions: 1.');
+      // Saved by a process that still has the former key.
+      await savesSubscription(service);
+      await service.stop();
+
+      service = await startService(rotated);
+      expect(service.output()).to.contain(
+        'warning: DATACAPTURE_ENCRYPTION_KEY does not decrypt all that is stored: 1 event subscription was encrypted',
+      );
+      const { code, output } = await rotate();
+      expect(code, output).to.equal(0);
+      await service.stop();
+    });
   });
 
-  it('is refused where it is not whole, or no folder', async () => {
-    const version = join(database, 'PG_VERSION');
-    renameSync(version, `${version}.away`);
-    expect(await refused(dataDir)).to.contain('holds no whole database: its file PG_VERSION is missing or empty');
-    expect(readdirSync(join(database, '..'))).to.deep.equal(['postgres']);
-    renameSync(`${version}.away`, version);
-    const other = temporaryDataDir();
-    mkdirSync(other, { mode: 0o711 });
-    writeFileSync(join(other, 'postgres'), 'a file');
-    expect(await refused(other)).to.contain(`${join(other, 'postgres')} is not a folder`);
-  });
+  describe('what it says', () => {
+    it('tells which key is missing where what Temporal holds was sealed with another one', async () => {
+      await service.stop();
+      const key = join(dataDir, 'keys', 'TEMPORAL_PAYLOAD_KEY');
+      renameSync(key, `${key}.away`);
+      const output = await refused(dataDir, rotated);
+      expect(output).to.contain('which is neither TEMPORAL_PAYLOAD_KEY nor one of TEMPORAL_PAYLOAD_FORMER_KEYS');
+      renameSync(`${key}.away`, key);
+      service = await startService({ ...rotated, ADMIN_EMAIL: 'nobody@example.org' });
+      expect((await fetch(`${service.run.api}/api/health/db`)).status).to.equal(200);
+      // All that is stored was encrypted again by the rotation above.
+      expect(service.output()).not.to.contain('DATACAPTURE_ENCRYPTION_KEY');
+    });
 
-  it('is refused where it belongs to another user, with the command that mends it', async function () {
-    if (process.getuid?.() !== 0) this.skip();
-    const { uid, gid } = statSync(database);
-    chownSync(database, 0, 0);
-    expect(await refused(dataDir)).to.contain(`(chown -R ${uid} ${database})`);
-    chownSync(database, uid, gid);
-  });
-
-  it('tells which key is missing where what Temporal holds was sealed with another one', async () => {
-    const key = join(dataDir, 'keys', 'TEMPORAL_PAYLOAD_KEY');
-    renameSync(key, `${key}.away`);
-    const output = await refused(dataDir);
-    expect(output).to.contain('which is neither TEMPORAL_PAYLOAD_KEY nor one of TEMPORAL_PAYLOAD_FORMER_KEYS');
-    renameSync(`${key}.away`, key);
-    service = await startService({ DATA_DIR: dataDir });
-    expect((await fetch(`${service.run.api}/api/health/db`)).status).to.equal(200);
+    it('says that ADMIN_EMAIL names no account, and in a sentence where no metrics can be served', async () => {
+      await service.stop();
+      expect(service.run.admin_password).to.equal(null);
+      expect(service.output())
+        .to.contain('ADMIN_EMAIL counts only when the first admin is made: there is no account of nobody@example.org')
+        .and.not.to.contain('has another one');
+      const { code, output } = await failedStart({
+        ...rotated,
+        WORKER_METRICS_PORT: 'auto',
+        WORKER_METRICS_HOST: '203.0.113.7',
+      });
+      expect(code, output).to.equal(1);
+      expect(output)
+        .to.contain('set WORKER_METRICS_HOST to an address of this machine')
+        .and.not.to.match(/^\s+at |errno|cause/m);
+    });
   });
 });
