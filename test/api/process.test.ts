@@ -1,8 +1,10 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer as createTcp } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
 import pg from 'pg';
+import { Visitor } from '../console/stage.js';
 import { failedApi, freePort, startApi } from '../support/api-process.js';
 import type { ApiProcess } from '../support/api-process.js';
 import { Http, admin, newParticipant, newStudy, unique } from '../support/http.js';
@@ -51,10 +53,38 @@ describe('The API process', function suite() {
 
   describe('from its first line to its end', () => {
     let api: ApiProcess;
+    // A door in front of the database that can be shut.
+    let open = true;
+    const sockets = new Set<Socket>();
+    let door: Server;
     before(async () => {
-      api = await startApi();
+      const url = new URL((await service()).database_url);
+      const [port, host] = [Number(url.port), url.hostname];
+      door = createTcp((socket) => {
+        if (!open) {
+          socket.destroy();
+          return;
+        }
+        const through = connect(port, host);
+        socket.pipe(through).pipe(socket);
+        for (const [one, other] of [
+          [socket, through],
+          [through, socket],
+        ] as const)
+          one.on('error', () => other.destroy()).on('close', () => other.destroy());
+        sockets.add(socket);
+      });
+      door.listen(0, '127.0.0.1');
+      await once(door, 'listening');
+      url.port = String((door.address() as AddressInfo).port);
+      url.hostname = '127.0.0.1';
+      api = await startApi({ DATABASE_URL: url.toString(), PUBLIC_URL: 'https://study.example.org' });
     });
-    after(() => api?.kill());
+    after(async () => {
+      await api?.kill();
+      door?.close();
+      sockets.forEach((socket) => socket.destroy());
+    });
 
     it('writes one line for each request, without what may be personal', async () => {
       const http = await admin(api.url);
@@ -74,6 +104,35 @@ describe('The API process', function suite() {
       expect(lines.map((l) => [l.method, l.route, l.status])).to.deep.include(['GET', '/api/participants', 200]);
       expect(lines.find((l) => l.route === '/api/participants')).to.include({ user_id: http.userId });
       expect(api.output()).not.to.include('secret.person');
+    });
+
+    it('answers 503 with Retry-After while the database is away, and serves again when it is back', async () => {
+      const http = await admin(api.url);
+      open = false;
+      sockets.forEach((socket) => socket.destroy());
+      const answers = await Promise.all(Array.from({ length: 5 }, () => http.get('/api/studies')));
+      for (const answer of answers) {
+        expect([answer.status, answer.headers.get('retry-after')], answer.text).to.deep.equal([503, '1']);
+        expect(answer.body.code).to.equal('DATABASE_UNAVAILABLE');
+      }
+      const down = await http.get('/api/health/db');
+      expect([down.status, down.body.status, down.headers.get('retry-after')]).to.deep.equal([503, 'down', '1']);
+      open = true;
+      await until(async () => (await http.get('/api/studies')).status === 200 || undefined, {
+        what: 'the API to serve again',
+      });
+      expect((await http.get('/api/health/db')).body.status).to.equal('ok');
+    });
+
+    it('a console’s cookies are the browser’s alone, and behind https are only sent there', async () => {
+      const visitor = new Visitor(api.url);
+      const first = await visitor.get('/console/login');
+      const { admin_email, admin_password } = await service();
+      const entered = await visitor.login(admin_email, admin_password ?? '');
+      const lines = [...first.headers.getSetCookie(), ...entered.headers.getSetCookie()];
+      expect(lines.length).to.be.at.least(2);
+      for (const line of lines)
+        for (const flag of ['HttpOnly', 'Secure', 'SameSite=Lax', 'Path=/console']) expect(line).to.include(flag);
     });
 
     it('on SIGTERM finishes what runs, takes nothing new, and exits with 0', async () => {
@@ -130,56 +189,6 @@ describe('The API process', function suite() {
       }
     } finally {
       await api.stop();
-    }
-  });
-
-  it('answers 503 with Retry-After while the database is away, and serves again when it is back', async () => {
-    // A door in front of the database that can be shut.
-    const { database_url } = await service();
-    const target = new URL(database_url);
-    const { createServer: createTcp, connect } = await import('node:net');
-    let open = true;
-    const door = createTcp((socket) => {
-      if (!open) {
-        socket.destroy();
-        return;
-      }
-      const through = connect(Number(target.port), target.hostname);
-      socket.pipe(through).pipe(socket);
-      for (const [one, other] of [
-        [socket, through],
-        [through, socket],
-      ] as const)
-        one.on('error', () => other.destroy()).on('close', () => other.destroy());
-      sockets.add(socket);
-    });
-    const sockets = new Set<{ destroy: () => void }>();
-    door.listen(0, '127.0.0.1');
-    await once(door, 'listening');
-    const url = new URL(database_url);
-    url.port = String((door.address() as AddressInfo).port);
-    url.hostname = '127.0.0.1';
-    const api = await startApi({ DATABASE_URL: url.toString() });
-    try {
-      const http = await admin(api.url);
-      open = false;
-      sockets.forEach((socket) => socket.destroy());
-      const answers = await Promise.all(Array.from({ length: 5 }, () => http.get('/api/studies')));
-      for (const answer of answers) {
-        expect([answer.status, answer.headers.get('retry-after')], answer.text).to.deep.equal([503, '1']);
-        expect(answer.body.code).to.equal('DATABASE_UNAVAILABLE');
-      }
-      const down = await http.get('/api/health/db');
-      expect([down.status, down.body.status, down.headers.get('retry-after')]).to.deep.equal([503, 'down', '1']);
-      open = true;
-      await until(async () => (await http.get('/api/studies')).status === 200 || undefined, {
-        what: 'the API to serve again',
-      });
-      expect((await http.get('/api/health/db')).body.status).to.equal('ok');
-    } finally {
-      await api.stop();
-      door.close();
-      sockets.forEach((socket) => socket.destroy());
     }
   });
 

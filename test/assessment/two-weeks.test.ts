@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { asMuchAs } from '../support/in-full.js';
 import { Site } from './stage.js';
 import type { BulkView, ItemView, TrialGiven } from './stage.js';
 
@@ -104,7 +105,7 @@ describe('A device that was offline for two weeks', function () {
         await deliver(site, device, pieces);
         await compare(site, participant.id, device);
       }),
-      { numRuns: 15 },
+      { numRuns: asMuchAs(8, 15) },
     );
   });
 });

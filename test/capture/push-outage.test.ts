@@ -245,7 +245,7 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
 
   it('results through a capture system that fails in every way: each lands once, and the status told the truth throughout', async () => {
     const study = await stage.study();
-    const RESULTS = asMuchAs(16, 40);
+    const RESULTS = asMuchAs(8, 40);
     const total = ({ pushes }: StatusView) => pushes.pending + pushes.synced + pushes.failed;
     const ways = [
       { status: 503 },

@@ -323,7 +323,7 @@ describe('events that are renamed, deleted and made again in the capture system'
           );
         }
       }),
-      { numRuns: asMuchAs(3, 20), interruptAfterTimeLimit: 200_000, endOnFailure: true },
+      { numRuns: asMuchAs(2, 20), interruptAfterTimeLimit: 200_000, endOnFailure: true },
     );
   });
 

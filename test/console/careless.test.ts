@@ -3,7 +3,7 @@ import type { Page } from 'puppeteer-core';
 import { Stage } from '../anchor/stage.js';
 import { user } from '../support/http.js';
 import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
-import { waiting } from './stage.js';
+import { waiting, withApprover } from './stage.js';
 import type { Waiting } from './stage.js';
 
 const REASON = 'checked against the source document, äöü <b>';
@@ -12,8 +12,10 @@ describe('people in a hurry', function () {
   this.timeout(120_000);
   let browser: ConsoleBrowser;
   let stage: Stage;
+  let at: Awaited<ReturnType<typeof withApprover>>;
   before(async () => {
     [browser, stage] = await Promise.all([ConsoleBrowser.start(), Stage.open()]);
+    at = await withApprover(stage);
   });
   after(async () => {
     await browser?.close();
@@ -44,7 +46,7 @@ describe('people in a hurry', function () {
 
   for (const javascript of [true, false])
     it(`press a button twice, then go back: it is decided once${javascript ? '' : ', also without JavaScript'}`, async () => {
-      const of = await waiting(stage);
+      const of = await waiting(stage, { at });
       const { page, faults, path } = await opened(of, javascript);
       await fill(page, { reason: REASON });
       await Promise.all([page.waitForNavigation(), page.click('button[value=approve]', { count: 2, delay: 10 })]);
@@ -59,7 +61,7 @@ describe('people in a hurry', function () {
     });
 
   it('lose the connection while they type: the page stays with what was typed, and is sent once they are back', async () => {
-    const of = await waiting(stage);
+    const of = await waiting(stage, { at });
     const { page, path } = await opened(of);
     await fill(page, { reason: REASON });
     await page.setOfflineMode(true);
@@ -76,7 +78,7 @@ describe('people in a hurry', function () {
   });
 
   it('log in again in another tab, as the page tells them: it can be sent as it is', async () => {
-    const of = await waiting(stage);
+    const of = await waiting(stage, { at });
     const { page } = await opened(of);
     await fill(page, { reason: REASON });
     await otherLogin(page, of.approver.email);
@@ -86,7 +88,7 @@ describe('people in a hurry', function () {
   });
 
   it('log in in another tab as somebody else: the page of the first one sends nothing', async () => {
-    const of = await waiting(stage);
+    const of = await waiting(stage, { at });
     const { page } = await opened(of);
     await fill(page, { reason: REASON });
     // Who may decide it as well, and has not seen the page.
@@ -97,9 +99,8 @@ describe('people in a hurry', function () {
   });
 
   it('use the keyboard: a menu that refreshes keeps the focus, and a refused form has it at the first wrong field', async () => {
-    const of = await waiting(stage);
-    const { page, faults } = await openConsole(browser, `/console/studies/${of.study.id}/enroll`);
-    await signIn(page, of.asker.email);
+    const { page, faults } = await openConsole(browser, `/console/studies/${at.study.id}/enroll`);
+    await signIn(page, at.asker.email);
     const focused = async () => String(await page.evaluate('document.activeElement.id || document.activeElement.href'));
     // Found and focused in one step: the menu also refreshes by itself when the page is there.
     await page.evaluate(`document.querySelector('#menu a[href="/console/studies"]').focus()`);
@@ -115,7 +116,7 @@ describe('people in a hurry', function () {
   });
 
   it('decide in one tab, then in the other one, which was left open: the second is told, and keeps what was typed', async () => {
-    const of = await waiting(stage);
+    const of = await waiting(stage, { at });
     const { page, path } = await opened(of);
     const second = await page.browserContext().newPage();
     await second.goto(`${browser.base}${path}`);
@@ -131,7 +132,7 @@ describe('people in a hurry', function () {
   });
 
   it('type until their login has ended: they log in again, and have what they typed', async () => {
-    const of = await waiting(stage);
+    const of = await waiting(stage, { at });
     const { page, path } = await opened(of);
     await fill(page, { reason: REASON });
     await page.browserContext().deleteMatchingCookies({ name: 'console_login', url: browser.base });

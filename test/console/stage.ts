@@ -25,14 +25,27 @@ export interface Waiting {
   approver: Named;
 }
 
-/** A participant whose override waits for an approval. */
-export async function waiting(
-  stage: Stage,
-  { reason = 'the form was misread', code }: { reason?: string; code?: string } = {},
-): Promise<Waiting> {
+/** A study whose overrides wait for an approval, with who asks and who decides. */
+export async function withApprover(stage: Stage): Promise<Pick<Waiting, 'study' | 'asker' | 'approver'>> {
   const study = await stage.study(withApproval);
   const approver = await user(stage.admin, 'researcher', { study_ids: [study.id] });
   const asker = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
+  return { study, asker, approver };
+}
+
+/**
+ * A participant whose override waits for an approval.
+ * @param options at: the study, and who asks and decides there; a new one unless told
+ */
+export async function waiting(
+  stage: Stage,
+  {
+    reason = 'the form was misread',
+    code,
+    at,
+  }: { reason?: string; code?: string; at?: Awaited<ReturnType<typeof withApprover>> } = {},
+): Promise<Waiting> {
+  const { study, asker, approver } = at ?? (await withApprover(stage));
   const person = await study.person(code ? { participant_code: code } : {});
   await person.set(DAY);
   const { status, body } = await person.override('2024-03-17', asker, { reason });

@@ -20,17 +20,20 @@ export interface KillReport {
 /**
  * Facts of every kind, each acknowledged, then API or PostgreSQL killed by SIGKILL before anything is read. What was
  * acknowledged must be read back then, and all of it at the end.
+ * @param options cluster: one with the SETTINGS of `setting.ts` that runs already; otherwise one of its own
  */
 export async function killRun({
   seed,
   kills,
   say,
+  cluster: running,
 }: {
   seed: number;
   kills: number;
   say: (line: string) => void;
+  cluster?: Cluster;
 }): Promise<KillReport> {
-  const cluster = await Cluster.start({ settings: SETTINGS, say });
+  const cluster = running ?? (await Cluster.start({ settings: SETTINGS, say }));
   const random = new Random(seed),
     report: KillReport = { kills: { api: 0, postgres: 0 }, faults: [] };
   try {
@@ -64,7 +67,7 @@ export async function killRun({
     report.faults.push(...maker.client.offences.map(({ what, status, text }) => `${what} answered ${status}: ${text}`));
     return report;
   } finally {
-    await cluster.stop();
+    if (!running) await cluster.stop();
   }
 }
 

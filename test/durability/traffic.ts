@@ -7,10 +7,10 @@ import type { Http } from '../support/http.js';
 const CLIENTS = 6;
 const ATTEMPTS = 3;
 /**
- * Between two requests of a client. Together they ask a hundred times a second at most, and the processors are free for
+ * Between two requests of a client. Together they ask sixty times a second at most, and the processors are free for
  * those that start; in the long form they take all that there is.
  */
-const PAUSE_MS = asMuchAs(50, 0);
+const PAUSE_MS = asMuchAs(100, 0);
 const FINAL_AT_ONCE = {
   prerequisites: { require_consent_signed: false },
   sources: [{ type: 'manual_entry', priority: 1, is_active: true }],

@@ -216,7 +216,7 @@ export const messageGuards: readonly Guard[] = [
     file: 'workflows/util/payload-codec.ts',
     text: `(payload !== input && this.ofWorker === 'open')`,
     without: `payload !== input`,
-    test: 'test/security/sealed-messages.test.ts',
+    test: 'test/operations/operators-settings.test.ts',
     title: 'a query’s answer is sealed',
   },
   {
@@ -224,7 +224,7 @@ export const messageGuards: readonly Guard[] = [
     file: 'activities/anchor/commands/authenticate.ts',
     text: `if (payloads === 'sealed' && command.open === true)`,
     without: `if (payloads === 'sealed' && command.open === undefined)`,
-    test: 'test/security/sealed-messages.test.ts',
+    test: 'test/operations/operators-settings.test.ts',
     title: 'a signal, an update and a start in the open change nothing, and are told',
   },
   {
@@ -248,7 +248,7 @@ export const messageGuards: readonly Guard[] = [
     file: 'activities/anchor/reanchor.ts',
     text: 'return ownOnly ? undefined : change;',
     without: 'return ownOnly ? { ...change, actor_user_id: null } : change;',
-    test: 'test/security/sealed-messages.test.ts',
+    test: 'test/operations/operators-settings.test.ts',
     title: 'a change of a study that the service has not made plans nobody again',
   },
   {

@@ -10,6 +10,7 @@ import type { Service } from '../support/service.js';
 import { TestMailServer } from '../support/smtp-server.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { Visitor } from '../console/stage.js';
+import { remindersOverRandomLives } from '../property/reminders-service.js';
 import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
 import type { NotificationView } from './stage.js';
 
@@ -547,5 +548,10 @@ describe('Providers of messages that do not do as they should', function provide
     // None of them may go before all of this began. A busy machine is late, for each of them, and never early; timers
     // may be by a moment.
     expect(times.at(-1)! - began).to.be.at.least(((people.length - 1) * 60_000) / PUSHES_PER_MINUTE - 50);
+  });
+
+  describe('properties of reminders on the running service, over random lives, with a worker that is killed', function () {
+    this.timeout(240_000);
+    remindersOverRandomLives(() => ({ service, gateway, desk }));
   });
 });

@@ -36,22 +36,43 @@ const SERVERS: Record<string, ClusterOptions> = {
   'that of production': { temporal: 'postgres' },
 };
 
+/** How the embedded server is configured: each start reads it again. */
+const configured: string[] = [];
+/** The cluster that the next server can use as well, once it was started again with its own configuration. */
+let embedded: Cluster | undefined;
+after(() => embedded?.stop());
+
+async function clusterOn({ temporal, temporalConfigured = [] }: ClusterOptions): Promise<Cluster> {
+  const settings = { METRICS_TOKEN: TOKEN, FAILING_WORKFLOWS_INTERVAL_SECONDS: EVERY_SECONDS };
+  if (temporal === 'postgres') return Cluster.start({ temporal, settings });
+  configured.splice(0, Infinity, ...temporalConfigured);
+  if (embedded) {
+    await embedded.member('temporal').stop();
+    await embedded.member('temporal').start();
+    const http = new Http(embedded.run.api);
+    await until(async () => (await http.get<Loose>('/api/health/detailed')).body.status === 'ok', {
+      what: 'API and worker to have found the server again',
+    });
+  } else embedded = await Cluster.start({ temporal: 'embedded', temporalConfigured: configured, settings });
+  return embedded;
+}
+
 for (const [server, options] of Object.entries(SERVERS)) {
   describe(`A workflow whose task fails again and again (Temporal: ${server})`, function failing() {
     this.timeout(900_000);
     let cluster: Cluster, stage: Stage;
+    /** What the worker’s log had before. */
+    let toldBefore = 0;
     before(async function prepare() {
       // Building it takes minutes: `npm run temporal:postgres -- --build`.
       if (options.temporal === 'postgres' && !builtServer(join(root, '.cache', 'temporal'))) return this.skip();
-      cluster = await Cluster.start({
-        ...options,
-        settings: { METRICS_TOKEN: TOKEN, FAILING_WORKFLOWS_INTERVAL_SECONDS: EVERY_SECONDS },
-      });
+      cluster = await clusterOn(options);
       stage = await Stage.open(cluster.run);
+      toldBefore = lines().length;
     });
     after(async () => {
       await stage?.close();
-      await cluster?.stop();
+      if (options.temporal === 'postgres') await cluster?.stop();
     });
 
     /** A worker of another release works on the service's own task queue instead of the service's. */
@@ -82,10 +103,13 @@ for (const [server, options] of Object.entries(SERVERS)) {
         ]),
       );
     };
-    const told = () =>
+    const lines = () =>
       readFileSync(join(cluster.dir.logs, 'worker1.log'), 'utf8')
         .split('\n')
-        .filter((line) => line.startsWith('{"'))
+        .filter((line) => line.startsWith('{"'));
+    const told = () =>
+      lines()
+        .slice(toldBefore)
         .map((line) => JSON.parse(line) as Loose & { level: number; msg: string });
     const health = () =>
       new Http(cluster.run.api).expect<{ dependencies: { worker: { status: string; detail?: string } } }>(

@@ -1,18 +1,13 @@
 import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
-import type { Person } from '../anchor/stage.js';
 import { participantAnchorId } from '../../workflows/contract.js';
 import { unique } from '../support/http.js';
-import { startService } from '../support/service.js';
 import { until } from '../support/until.js';
+import { attributes, details } from './labels.js';
 
 describe('By what operators know a participant in Temporal', function () {
   this.timeout(180_000);
 
-  const attributes = async (stage: Stage, person: Person) =>
-    (await stage.handle(person.id).describe()).searchAttributes as Record<string, unknown[]>;
-  const details = async (stage: Stage, person: Person) =>
-    (await stage.handle(person.id).query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
   async function found(stage: Stage, query: string): Promise<string[]> {
     const ids: string[] = [];
     for await (const { workflowId } of stage.temporal.workflow.list({ query })) ids.push(workflowId);
@@ -78,34 +73,6 @@ describe('By what operators know a participant in Temporal', function () {
       await isAt(undefined);
     } finally {
       await stage.close();
-    }
-  });
-
-  it('with TEMPORAL_PARTICIPANT_CODES the participant’s code as well', async () => {
-    const started = await startService({
-      TEMPORAL_PARTICIPANT_CODES: 'true',
-      PUBLIC_URL: 'https://research.example.org',
-    });
-    const stage = await Stage.open(started.run);
-    try {
-      const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
-      const participant_code = unique('PSEUDONYM');
-      const person = await study.person({ participant_code });
-      await until(async () =>
-        expect(await attributes(stage, person)).to.deep.include({ ParticipantCode: [participant_code] }),
-      );
-      const shown = await details(stage, person);
-      expect(shown).to.contain(`participant ${participant_code}`);
-      expect(shown).to.contain(`(https://research.example.org/console/participants/${person.id}?tab=timeline)`);
-      const corrected = unique('CORRECTED');
-      await stage.admin.expect(200, 'PATCH', `/api/participants/${person.id}`, { participant_code: corrected });
-      await until(async () =>
-        expect(await attributes(stage, person)).to.deep.include({ ParticipantCode: [corrected] }),
-      );
-      expect(await details(stage, person)).to.contain(`participant ${corrected}`);
-    } finally {
-      await stage.close();
-      await started.stop();
     }
   });
 });

@@ -176,18 +176,22 @@ describe('a start that cannot go on', function () {
       .and.not.to.match(/^\s+at /m);
   });
 
-  it('names settings that are misspelt, and no other names of the environment', async () => {
-    const output = await refused({
+  /** One start for all that it warns of before the Temporal command ends it. */
+  let warning: Promise<string> | undefined;
+  const warned = () =>
+    (warning ??= refused({
       ALOW_PRIVATE_URLS: 'false',
       REDIS_URI: 'redis://127.0.0.1:6379',
       reminder_interval_seconds: '5',
       POSTGRES_USER: 'someone',
       COMPOSE_PROJECT_NAME: 'research',
-      // Ends the start after the warnings.
+      CHROMIUM_PATH: '/nonexistent/chromium',
       TEMPORAL_CLI: '/nonexistent/temporal',
-    });
-    const warned = output.split('\n').filter((line) => line.includes('is no setting'));
-    expect(warned.map((line) => line.replace(/^.*warning: /, '')).sort()).to.deep.equal([
+    }));
+
+  it('names settings that are misspelt, and no other names of the environment', async () => {
+    const misspelt = (await warned()).split('\n').filter((line) => line.includes('is no setting'));
+    expect(misspelt.map((line) => line.replace(/^.*warning: /, '')).sort()).to.deep.equal([
       'ALOW_PRIVATE_URLS is no setting and counts for nothing; did you mean ALLOW_PRIVATE_URLS?',
       'REDIS_URI is no setting and counts for nothing; did you mean REDIS_URL?',
       'reminder_interval_seconds is no setting and counts for nothing; did you mean REMINDER_INTERVAL_SECONDS?',
@@ -311,13 +315,11 @@ describe('a start that cannot go on', function () {
   });
 
   it('says which program cannot be run', async () => {
-    const output = await refused({ CHROMIUM_PATH: '/nonexistent/chromium', TEMPORAL_CLI: '/nonexistent/temporal' });
-    expect(output).to.contain('warning: CHROMIUM_PATH /nonexistent/chromium is no program that can be run');
+    expect(await warned()).to.contain('warning: CHROMIUM_PATH /nonexistent/chromium is no program that can be run');
   });
 
   it('says why the Temporal command named in the settings will not do', async () => {
-    const output = await refused({ TEMPORAL_CLI: '/nonexistent/temporal' });
-    expect(output).to.contain(
+    expect(await warned()).to.contain(
       'TEMPORAL_CLI /nonexistent/temporal is not a usable Temporal command: /nonexistent/temporal is not installed.',
     );
   });

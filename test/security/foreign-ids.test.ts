@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
 import type { Answer, Http, Loose } from '../support/http.js';
 import { contentOf, restingContent, uuidsOf } from './foreign/content.js';
+import { headersOfAnswers } from './foreign/headers.js';
 import { operations, placesOf } from './foreign/places.js';
 import type { Operation, Place } from './foreign/places.js';
 import { sendWith } from './foreign/request.js';
@@ -40,9 +41,13 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   'POST /api/notifications/{notification_id}/delivery-report path:notification_id': 'signed, in the query',
 };
 
-/** Ids of nobody, one of which stands for each other. */
-const nobody = (kind: string): string | number =>
-  kind === 'battery_id' ? randomInt(1_000_000_000, 2_000_000_000) : randomUUID();
+/** Ids of nobody, one of each kind: it stands for each other. */
+const nobodys = new Map<string, string | number>();
+const nobody = (kind: string): string | number => {
+  const id = nobodys.get(kind) ?? (kind === 'battery_id' ? randomInt(1_000_000_000, 2_000_000_000) : randomUUID());
+  nobodys.set(kind, id);
+  return id;
+};
 
 const uuidsIn = (text: string) => text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
 const nameOf = ({ operation, at, steps }: Place) => `${operation.name} ${at}:${steps.join('.')}`;
@@ -96,6 +101,15 @@ describe('Ids of another study, site or person, at every place where a request h
     return items.length > 0 && items.every((item) => item.status === 'rejected' && !OF_FORM.includes(item.code));
   };
 
+  /** What was answered already: each request of a trial is sent once, whatever is looked for in its answer. */
+  const answers = new Map<string, Promise<Answer<Loose>>>();
+  const answerTo = (by: Http, place: Place, foreign: Ids): Promise<Answer<Loose>> => {
+    const key = JSON.stringify([by.token, nameOf(place), foreign]);
+    const found = answers.get(key) ?? sendWith(by, place, ownOf(known()), foreign);
+    answers.set(key, found);
+    return found;
+  };
+
   /** Why an answer is no refusal; undefined: it is one. */
   async function faultOf(place: Place, answer: Answer<Loose>, { by, foreign }: Trial): Promise<string | undefined> {
     const { status, body, text } = answer;
@@ -108,7 +122,7 @@ describe('Ids of another study, site or person, at every place where a request h
     if (place.operation.method !== 'GET') return said;
     // A list that is narrowed to another's is as empty as one that is narrowed to nobody's.
     const id = nobody(place.kind);
-    const same = await sendWith(by(place.operation)!, place, ownOf(known()), { ...foreign, [place.kind]: id });
+    const same = await answerTo(by(place.operation)!, place, { ...foreign, [place.kind]: id });
     const ids = [id, foreign[place.kind]!];
     return same.status === status && without(ids, same.text) === without(ids, text) ? undefined : said;
   }
@@ -121,7 +135,7 @@ describe('Ids of another study, site or person, at every place where a request h
     for (const place of allPlaces((operation) => by(operation) !== undefined)) {
       if (foreign[place.kind] === undefined || !fits(place)) continue;
       tried += 1;
-      const answer = await sendWith(by(place.operation)!, place, ownOf(known()), foreign);
+      const answer = await answerTo(by(place.operation)!, place, foreign);
       const sent = foreign[place.kind]!;
       // A number is no uuid, and may be a part of one.
       const text = typeof sent === 'number' ? answer.text : answer.text.replaceAll(sent, '');
@@ -156,7 +170,7 @@ describe('Ids of another study, site or person, at every place where a request h
       const told: string[] = [];
       const ids = [foreign[place.kind]!, nobody(place.kind)];
       for (const id of ids) {
-        const answer = await sendWith(by(place.operation)!, place, ownOf(known()), { ...foreign, [place.kind]: id });
+        const answer = await answerTo(by(place.operation)!, place, { ...foreign, [place.kind]: id });
         const { code, detail, errors } = (answer.body ?? {}) as Loose;
         told.push(`${answer.status} ${without(ids, JSON.stringify([code, detail, errors]))}`);
       }
@@ -278,4 +292,7 @@ describe('Ids of another study, site or person, at every place where a request h
           of === 'the same study' ? `${mine.mark}two` : other.mark,
         );
       });
+
+  describe('Every answer keeps what it says from caches, frames and guessing browsers', () =>
+    headersOfAnswers(() => ({ stage, study: mine })));
 });

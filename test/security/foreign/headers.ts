@@ -1,11 +1,9 @@
 import { expect } from 'chai';
-import { Stage } from '../anchor/stage.js';
-import { Visitor } from '../console/stage.js';
-import { permissionRoutes as allRoutes } from '../../api/routes.js';
-import { startApi } from '../support/api-process.js';
-import { goodPassword, user } from '../support/http.js';
-import { service } from '../support/service.js';
-import { filled } from './foreign/studies.js';
+import { permissionRoutes as allRoutes } from '../../../api/routes.js';
+import type { Stage } from '../../anchor/stage.js';
+import { Visitor } from '../../console/stage.js';
+import { goodPassword, user } from '../../support/http.js';
+import type { Filled } from './studies.js';
 
 /**
  * What is the same for everybody: documents, the frames of pages without a login, and their files; and a battery for a
@@ -20,13 +18,15 @@ const PUBLIC = [
 ];
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
-describe('Every answer keeps what it says from caches, frames and guessing browsers', function () {
-  this.timeout(300_000);
-  let stage: Stage;
-  before(async () => {
-    stage = await Stage.open();
+/**
+ * Tests of what each answer says to caches, frames and browsers.
+ * @param of the service, and a study that has something of everything
+ */
+export function headersOfAnswers(of: () => { stage: Stage; study: Filled }): void {
+  let stage: Stage, mine: Filled;
+  before(() => {
+    ({ stage, study: mine } = of());
   });
-  after(() => stage.close());
 
   /** What is wrong with the headers of an answer. */
   function faultsOf(path: string, { headers, status }: { headers: Headers; status: number }): string[] {
@@ -42,7 +42,6 @@ describe('Every answer keeps what it says from caches, frames and guessing brows
   }
 
   it('of every route, with data, without, and when it refuses', async () => {
-    const mine = await filled(stage, `cache${Date.now().toString(36)}`);
     const ids: Record<string, string | number> = { ...mine.ids, ...mine.people[0] };
     const staff = await Visitor.of(stage.admin.base, (await user(stage.admin, 'admin')).email, goodPassword);
     const faults: string[] = [];
@@ -87,20 +86,4 @@ describe('Every answer keeps what it says from caches, frames and guessing brows
     const same = await fetch(`${stage.admin.base}${at.pathname}${at.search}`, { headers: { 'if-none-match': tag } });
     expect(same.status).to.equal(304);
   });
-
-  it('a console’s cookies are the browser’s alone, and behind https are only sent there', async () => {
-    const api = await startApi({ PUBLIC_URL: 'https://study.example.org' });
-    try {
-      const visitor = new Visitor(api.url);
-      const first = await visitor.get('/console/login');
-      const { admin_email, admin_password } = await service();
-      const entered = await visitor.login(admin_email, admin_password ?? '');
-      const lines = [...first.headers.getSetCookie(), ...entered.headers.getSetCookie()];
-      expect(lines.length).to.be.at.least(2);
-      for (const line of lines)
-        for (const flag of ['HttpOnly', 'Secure', 'SameSite=Lax', 'Path=/console']) expect(line).to.include(flag);
-    } finally {
-      await api.stop();
-    }
-  });
-});
+}

@@ -3,23 +3,25 @@ import { expect } from 'chai';
 import { Stage } from '../anchor/stage.js';
 import { trials } from '../assessment/stage.js';
 import { dayIn } from '../notifications/stage.js';
-import { Cluster } from '../support/cluster.js';
+import type { Cluster } from '../support/cluster.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/until.js';
 import { scheduleIds, studyReanchoringId } from '../../workflows/contract.js';
-import { EVENT, SETTINGS, Setting } from './setting.js';
+import { EVENT, Setting } from './setting.js';
 
-describe('Temporal’s database is lost altogether', function () {
-  this.timeout(300_000);
+/**
+ * Tests of what goes on when Temporal has nothing any more.
+ * @param of a cluster with the SETTINGS of `setting.ts`
+ */
+export function temporalIsLost(of: () => Cluster): void {
   let cluster: Cluster, setting: Setting, stage: Stage;
   before(async () => {
-    cluster = await Cluster.start({ settings: SETTINGS });
+    cluster = of();
     [setting, stage] = [await Setting.make(cluster), await Stage.open(cluster.run)];
   });
   after(async () => {
     await stage?.close();
     await setting?.close();
-    await cluster?.stop();
   });
 
   it('everything that waited goes on from PostgreSQL, without a restart of worker or API', async () => {
@@ -163,4 +165,4 @@ describe('Temporal’s database is lost altogether', function () {
       what: 'the outbox to be empty',
     });
   });
-});
+}

@@ -1,20 +1,21 @@
 import { expect } from 'chai';
 import { brokenInvariants } from '../anchor/invariants.js';
 import { DAY, Stage } from '../anchor/stage.js';
-import { Cluster } from '../support/cluster.js';
+import type { Cluster } from '../support/cluster.js';
 import { newStudy } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-import { SmallDisk } from '../support/small-disk.js';
+import { asMuchAs } from '../support/in-full.js';
+import type { SmallDisk } from '../support/small-disk.js';
 import { until } from '../support/until.js';
 
-/** What is left when the traffic begins. */
-const ROOM = 1024 * 1024;
+/** What is left when the traffic begins: more takes more dates, until nothing is left all the same. */
+const ROOM = asMuchAs(768, 1024) * 1024;
 const CLIENTS = 8,
-  REFUSALS = 12,
+  REFUSALS = asMuchAs(8, 12),
   MOST = 1_500;
 /** What a request that needs Temporal waits for its answer, and what it may take beside that on a busy machine. */
-const PATIENCE_SECONDS = 2,
-  BESIDE_MS = 4_000;
+export const PATIENCE_SECONDS = 2;
+const BESIDE_MS = 4_000;
 const SIGNED = { status: 'signed', signed_at: '2024-03-01T09:00:00Z' };
 const LONG = { timeout: 90_000, interval: 250 };
 
@@ -26,23 +27,17 @@ interface Refusal {
   ms: number;
 }
 
-describe('The disk of the Temporal server is full', function () {
-  this.timeout(240_000);
-  let disk: SmallDisk | undefined, cluster: Cluster, stage: Stage;
-  before(async function () {
-    disk = SmallDisk.mount('64m');
-    if (!disk) return this.skip();
-    cluster = await Cluster.start({
-      temporalAt: disk.path,
-      settings: { REQUEST_TIMEOUT_SECONDS: String(PATIENCE_SECONDS) },
-    });
+/**
+ * Tests of a Temporal server without room.
+ * @param of a cluster whose Temporal server has its file on the disk, and whose requests wait PATIENCE_SECONDS
+ */
+export function temporalDiskIsFull(of: () => { disk: SmallDisk; cluster: Cluster }): void {
+  let disk: SmallDisk, cluster: Cluster, stage: Stage;
+  before(async () => {
+    ({ disk, cluster } = of());
     stage = await Stage.open(cluster.run);
   });
-  after(async () => {
-    await stage?.close();
-    await cluster?.stop();
-    disk?.unmount();
-  });
+  after(() => stage?.close());
 
   /**
    * Dates are entered and consents signed until many dates were refused. A consent needs no Temporal: it is taken as on
@@ -94,10 +89,10 @@ describe('The disk of the Temporal server is full', function () {
   const waiting = () => stage.sql<{ subject: string }>('select subject from outbox');
 
   for (const [what, again] of Object.entries({
-    'there is room again': async () => disk!.empty(),
+    'there is room again': async () => disk.empty(),
     'it is started again where there is room': async () => {
       await cluster.member('temporal').kill();
-      disk!.empty();
+      disk.empty();
       await cluster.member('temporal').start();
     },
   })) {
@@ -107,8 +102,8 @@ describe('The disk of the Temporal server is full', function () {
         config: { enrollment_date_policy: { sources: [{ type: 'manual_entry', priority: 1, is_active: true }] } },
       });
       const path = `/api/studies/${study.id}/participants`;
-      disk!.fill(ROOM);
-      expect(disk!.room(), 'room').to.be.below(2 * ROOM);
+      disk.fill(ROOM);
+      expect(disk.room(), 'room').to.be.below(2 * ROOM);
       const { dated, refused } = await worked(path);
       expect(dated.length, 'some were taken').to.be.above(0);
       expect(refused.length, 'the disk was felt').to.be.at.least(REFUSALS);
@@ -151,4 +146,4 @@ describe('The disk of the Temporal server is full', function () {
       ).to.equal(true);
     });
   }
-});
+}

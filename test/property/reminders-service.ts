@@ -5,15 +5,17 @@ import fc from 'fast-check';
 import { portalSession } from '../../api/http/security/portal.js';
 import type { Settings } from '../../settings.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
-import { Desk, clockIn, dayIn } from '../notifications/stage.js';
+import { clockIn, dayIn } from '../notifications/stage.js';
+import type { Desk } from '../notifications/stage.js';
 import { Http } from '../support/http.js';
-import { Receiver } from '../support/receiver.js';
-import { startService, until } from '../support/service.js';
+import { asMuchAs } from '../support/in-full.js';
+import type { Receiver } from '../support/receiver.js';
+import { until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
 /** Messages that the gateway has taken when the worker dies. */
 const KILLED_AFTER = 5;
-const LIVES = 30,
+const LIVES = asMuchAs(16, 30),
   RUNS = Number(process.env.PROPERTY_SERVICE_RUNS ?? 1);
 /** Days from an anchor date to its visit. */
 const TARGET_DAY = 10;
@@ -53,20 +55,23 @@ const ways = fc.array(fc.constantFrom('takes', 'takes', 'is down', 'loses its an
 const zoneOf = (hours: number): string => (hours === 0 ? 'UTC' : `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`);
 const base = zoneOf(BASE);
 
-describe('properties of reminders on the running service, over random lives, with a worker that is killed', function () {
-  this.timeout(240_000);
+interface Setting {
+  /** Whose gateway for text messages is the one beside it. */
+  service: Service;
+  gateway: Receiver;
+  desk: Desk;
+}
+
+/**
+ * Properties of reminders over random lives, with a worker that is killed. They have the gateway for themselves.
+ * @param of a service that sweeps every few seconds
+ */
+export function remindersOverRandomLives(of: () => Setting): void {
   let gateway: Receiver;
   let service: Service;
   let desk: Desk;
-  before(async () => {
-    gateway = await Receiver.open();
-    service = await startService({ SMS_GATEWAY_URL: `${gateway.url}/sms`, REMINDER_INTERVAL_SECONDS: '2' });
-    desk = await Desk.open(service.run);
-  });
-  after(async () => {
-    await desk?.close();
-    await service?.stop();
-    await gateway?.close();
+  before(() => {
+    ({ gateway, service, desk } = of());
   });
 
   const keys = (name: string) => readFileSync(join(service.dataDir, 'keys', name), 'utf8').trim();
@@ -232,4 +237,4 @@ describe('properties of reminders on the running service, over random lives, wit
       { numRuns: RUNS, endOnFailure: true },
     );
   });
-});
+}

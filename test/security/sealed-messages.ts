@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import {
   anchorState,
-  evaluate,
   overrideDecision,
   participantAnchorId,
   setEnrollmentDate,
@@ -18,8 +17,8 @@ import { encryptionKeyBytes } from '../../settings.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
 import type { Http } from '../support/http.js';
-import { startService, until } from '../support/service.js';
-import type { Service } from '../support/service.js';
+import type { RunJson } from '../support/service.js';
+import { until } from '../support/until.js';
 import { payloadKeyOf, temporalOf } from '../support/temporal.js';
 import type { TemporalAccess } from '../support/temporal.js';
 
@@ -35,19 +34,21 @@ const POLICY = {
 const run = promisify(execFile);
 const LATER = '2024-03-17';
 
-describe('Where payloads must be sealed', function () {
-  this.timeout(180_000);
-  let service: Service;
+/**
+ * Tests of a service with `TEMPORAL_PAYLOADS=sealed`.
+ * @param of the running one
+ */
+export function payloadsMustBeSealed(of: () => RunJson): void {
+  let service: RunJson;
   let stage: Stage;
   let study: AnchorStudy;
   let sealing: TemporalAccess;
   let [asker, approver] = [] as unknown as [Http, Http];
-  before(async function () {
-    this.timeout(240_000);
-    service = await startService({ TEMPORAL_PAYLOADS: 'sealed' });
-    stage = await Stage.open(service.run);
-    sealing = await temporalOf(service.run, {
-      dataConverter: dataConverterOf({ current: encryptionKeyBytes(payloadKeyOf(service.run))!, former: [] })!,
+  before(async () => {
+    service = of();
+    stage = await Stage.open(service);
+    sealing = await temporalOf(service, {
+      dataConverter: dataConverterOf({ current: encryptionKeyBytes(payloadKeyOf(service))!, former: [] })!,
     });
     study = await stage.study(POLICY);
     [asker, approver] = await Promise.all([study.as('coordinator'), study.as('researcher')]);
@@ -55,7 +56,6 @@ describe('Where payloads must be sealed', function () {
   after(async () => {
     await sealing?.close();
     await stage?.close();
-    await service?.stop();
   });
 
   const asked = async (): Promise<{ person: Person; request: string }> => {
@@ -98,7 +98,7 @@ describe('Where payloads must be sealed', function () {
     await stage.handle(other.id).terminate();
     await stage.temporal.workflow.start(workflowTypes.participantAnchor, {
       workflowId: participantAnchorId(other.id),
-      taskQueue: service.run.temporal_task_queue,
+      taskQueue: service.temporal_task_queue,
       args: [{ participant_id: other.id, study_id: study.id }],
       workflowIdConflictPolicy: 'TERMINATE_EXISTING',
     });
@@ -114,7 +114,7 @@ describe('Where payloads must be sealed', function () {
 
   it('a query’s answer is sealed', async () => {
     const { person } = await asked();
-    const plain = await temporalOf(service.run, {});
+    const plain = await temporalOf(service, {});
     try {
       const answer = await plain.client.workflow
         .getHandle(participantAnchorId(person.id))
@@ -132,7 +132,7 @@ describe('Where payloads must be sealed', function () {
   });
 
   it('an operator sends and reads with the temporal command and the API’s codec', async function () {
-    const { temporal_cli: cli, temporal, temporal_codec, temporal_namespace } = service.run;
+    const { temporal_cli: cli, temporal, temporal_codec, temporal_namespace } = service;
     if (!cli || !existsSync(cli)) return this.skip();
     const { person, request } = await asked();
     const command = async (...args: string[]) =>
@@ -163,7 +163,7 @@ describe('Where payloads must be sealed', function () {
     );
     expect(inputs.length).to.be.greaterThan(0);
     await stage.temporal.workflowService.signalWorkflowExecution({
-      namespace: service.run.temporal_namespace,
+      namespace: service.temporal_namespace,
       workflowExecution: { workflowId: participantAnchorId(other.person.id) },
       signalName: 'overrideDecision',
       input: inputs[0]!,
@@ -215,37 +215,4 @@ describe('Where payloads must be sealed', function () {
       await stage.sql(`select action from audit_log where study_id = ? and action like '%\\_refused'`, [consenting.id]),
     ).to.deep.equal([]);
   });
-});
-
-/** As a service is started without settings: sealed, and open to who sends by the CLI. */
-describe('Where payloads need not be sealed', function () {
-  this.timeout(120_000);
-  let stage: Stage;
-  before(async () => {
-    stage = await Stage.open();
-  });
-  after(() => stage.close());
-
-  it('an unsealed message is answered unsealed; the service’s own messages are sealed all the same', async () => {
-    const study = await stage.study(POLICY);
-    const person = await study.person();
-    await person.set(DAY);
-    const plain = await temporalOf(stage.run, {});
-    try {
-      const handle = plain.client.workflow.getHandle(participantAnchorId(person.id));
-      expect(await handle.query<WaitingState | null>(anchorState)).to.include({ enrollment_date: DAY });
-      const outcome = await handle.executeUpdate(evaluate, { args: [{}] });
-      expect(outcome.result).to.equal('unchanged');
-      const { events } = await handle.fetchHistory();
-      const sealed = events!.flatMap(
-        ({ workflowExecutionUpdateAcceptedEventAttributes: accepted }) =>
-          accepted?.acceptedRequest?.input?.args?.payloads?.map(({ metadata }) =>
-            Buffer.from(metadata!.encoding!).toString(),
-          ) ?? [],
-      );
-      expect(sealed).to.deep.equal(['binary/encrypted', 'json/plain']);
-    } finally {
-      await plain.close();
-    }
-  });
-});
+}
