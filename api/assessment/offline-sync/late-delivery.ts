@@ -12,31 +12,25 @@ import type { Tx } from '../../../db/client/database.js';
 const DELIVERY_DAYS = 30;
 
 /**
- * Until when a withdrawn participant's items may have been recorded, in milliseconds since 1970; null: at any time.
+ * The items of a withdrawn participant that were recorded before the withdrawal; the others are answered in `results`.
+ * @param aheadMs by how much the device's clock is ahead
  * @throws 401 an expired token whose login was ended otherwise than by the withdrawal; 403 PARTICIPANT_WITHDRAWN 30
  *   days after the withdrawal
  */
-export async function recordedUntil(
+export async function acceptsLateDelivery(
   tx: Tx,
   { participantId, withdrawn: late, expiredLogin }: SessionCaller,
-): Promise<number | null> {
-  if (!late || participantId === null) return null;
+  items: readonly SyncItem[],
+  results: ItemResult[],
+  aheadMs: number,
+): Promise<readonly SyncItem[]> {
+  if (!late || participantId === null) return items;
   const end = await withdrawalOf(tx, participantId);
   if (end === null || nowMs() > end + DELIVERY_DAYS * 86_400_000) throw participantWithdrawn();
   if (expiredLogin !== undefined && !(await isStandingLogin(tx, expiredLogin.whose, expiredLogin.id)))
     throw problem('INVALID_TOKEN');
-  return end;
-}
-
-/** The items that were recorded in time; the others are answered in `results`. */
-export function inTime<Item extends SyncItem>(
-  items: readonly Item[],
-  end: number | null,
-  results: ItemResult[],
-): readonly Item[] {
-  if (end === null) return items;
   return items.filter((item) => {
-    if (timesIn(item).every((instant) => instant <= end)) return true;
+    if (timesIn(item).every((instant) => instant - aheadMs <= end)) return true;
     results[item.index] = rejection(
       item.kind,
       item.given.id,

@@ -4,7 +4,7 @@ import { taskHashes } from '../../../db/assessment/submissions.queries.js';
 import type { KnownTask } from '../../../workflows/domain/assessment/sync-responses.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { claimsByLocalId, isOfAnother, resultOfClaim } from './sync-claims.js';
-import type { ItemOf, ResponseGiven } from './sync-items.js';
+import type { SyncItem, ResponseGiven } from './sync-items.js';
 import { isSingle } from './references.js';
 import type { SessionFacts } from './references.js';
 import type { DecidedItem } from './decided-items.js';
@@ -13,7 +13,7 @@ import type { Refused } from './decided-items.js';
 import type { Tx } from '../../../db/client/database.js';
 import { UUID } from '../../../db/client/uuid.js';
 
-export type ResponseItem = ItemOf<'response'>;
+export type ResponseItem = SyncItem & { kind: 'response' };
 
 export type SessionCandidate = SessionFacts &
   Partial<Pick<ResponseSessionRow, 'started_by_id' | 'contested'>> & {

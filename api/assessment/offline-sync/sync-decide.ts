@@ -26,7 +26,7 @@ import { dateAt } from '../../../workflows/domain/util/dates.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { contentFaults, ofModule, spelled } from '../sessions/sessions-content.js';
 import { modulesOf } from '../sessions/sessions-submit.service.js';
-import type { ItemOf, SyncItem, SessionGiven } from './sync-items.js';
+import type { SyncItem, SessionGiven } from './sync-items.js';
 import { noteOutcomes } from './sync-claims.js';
 import { resolveSessions } from './resolve-sessions.js';
 import type { ResponseItem } from './resolve-sessions.js';
@@ -56,12 +56,6 @@ export interface ItemDecisionInput {
   decide: (item: ResponseItem) => DecidedItem;
 }
 
-/** Items to decide. The responses are read while the database looks for what the sessions name. */
-export interface ItemsToDecide {
-  sessions: readonly ItemOf<'session'>[];
-  responses: () => Promise<readonly ResponseItem[]>;
-}
-
 /**
  * Decides items in sets, with a few statements for any number. Sessions come first, so that items may refer to each
  * other in any order; the data for deciding responses are read, and locked, with them.
@@ -70,33 +64,28 @@ export interface ItemsToDecide {
  */
 export async function decideItems(
   tx: Tx,
-  items: ItemsToDecide,
+  items: readonly SyncItem[],
   claims: readonly Claim[],
   caller: SessionCaller,
   lock: boolean,
   arrival: Arrival,
 ): Promise<ItemDecisionInput> {
-  const clock = { now: nowMs(), ahead: arrival.ahead };
-  const [sessions, responses] = await bothEnded(
-    decideSessions(tx, items.sessions, caller, clock, lock),
-    items.responses(),
+  const now = nowMs();
+  const sessions = await decideSessions(
+    tx,
+    items.filter((item) => item.kind === 'session'),
+    caller,
+    { now, ahead: arrival.ahead },
+    lock,
   );
   noteOutcomes(claims, sessions);
+  const responses = items.filter((item) => item.kind === 'response');
   return { sessions, responses, decide: await responsesOf(tx, responses, sessions, claims, caller, lock, arrival) };
-}
-
-/**
- * The results of both, when both have ended: no statement goes on after the caller knows of a failure.
- * @throws the error of the first, else of the second
- */
-async function bothEnded<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([first, second]);
-  return [await first, await second];
 }
 
 async function decideSessions(
   tx: Tx,
-  items: readonly ItemOf<'session'>[],
+  items: readonly (SyncItem & { kind: 'session' })[],
   caller: SessionCaller,
   { now, ahead }: { now: number; ahead: number },
   lock: boolean,

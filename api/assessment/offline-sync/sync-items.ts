@@ -64,7 +64,6 @@ const contentOf = ({ task, summary, trials }: Static<typeof ResponseItem>) =>
 export type SyncItem =
   | { kind: 'session'; index: number; given: SessionGiven; unknown: readonly DeviceSetting[] }
   | { kind: 'response'; index: number; given: ResponseGiven };
-export type ItemOf<Kind extends SyncItem['kind']> = SyncItem & { kind: Kind };
 
 export const rejection = (
   kind: ItemResult['kind'],
@@ -76,54 +75,38 @@ export const rejection = (
 /** Items read before yielding to other requests; long ones are read by themselves. */
 const AT_A_TIME = 100;
 
-/** Reads each session item separately: invalid ones are answered in `results`, the others go on. */
-export async function readSessions(
+/** Reads each item separately: invalid ones are answered, the others go on. Sessions come before responses. */
+export async function readItems(
   sessions: readonly unknown[],
-  results: ItemResult[],
-): Promise<readonly ItemOf<'session'>[]> {
-  const items: ItemOf<'session'>[] = [];
+  responses: readonly unknown[],
+): Promise<{ items: SyncItem[]; results: ItemResult[] }> {
+  const items: SyncItem[] = [];
+  const results: ItemResult[] = [];
+  const take = async (
+    kind: ItemResult['kind'],
+    raw: unknown,
+    read: (index: number, long: boolean) => SyncItem | ItemResult | Promise<SyncItem | ItemResult>,
+  ) => {
+    const index = results.length;
+    const long = isLong(raw);
+    const schema = kind === 'session' ? SessionItem : ResponseItem;
+    const fault = invalidTextIn(raw) ?? (long ? await longSchemaFault(schema, raw) : schemaFault(schema, raw));
+    const outcome = fault === undefined ? await read(index, long) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
+    if ('given' in outcome) items.push(outcome);
+    results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
+    if (results.length % AT_A_TIME === 0 || long) await others();
+  };
   for (const raw of sessions) {
     const { item, unknown } = withKnownSettings(raw);
-    await readItem('session', item, { items, results }, (index) => readSession(item as SessionGiven, index, unknown));
+    await take('session', item, (index) => readSession(item as SessionGiven, index, unknown));
   }
-  return items;
-}
-
-/** The same for responses: their answers follow those of the sessions. */
-export async function readResponses(
-  responses: readonly unknown[],
-  results: ItemResult[],
-): Promise<readonly ItemOf<'response'>[]> {
-  const items: ItemOf<'response'>[] = [];
   for (const raw of responses)
-    await readItem('response', raw, { items, results }, (index, long) =>
-      readResponse(raw as Static<typeof ResponseItem>, index, long),
-    );
-  return items;
-}
-
-async function readItem<Kind extends SyncItem['kind']>(
-  kind: Kind,
-  raw: unknown,
-  { items, results }: { items: ItemOf<Kind>[]; results: ItemResult[] },
-  read: (index: number, long: boolean) => ItemOf<Kind> | ItemResult | Promise<ItemOf<Kind> | ItemResult>,
-): Promise<void> {
-  const index = results.length;
-  const long = isLong(raw);
-  const schema = kind === 'session' ? SessionItem : ResponseItem;
-  const fault = invalidTextIn(raw) ?? (long ? await longSchemaFault(schema, raw) : schemaFault(schema, raw));
-  const outcome = fault === undefined ? await read(index, long) : rejection(kind, idOf(raw), 'INVALID_ITEM', fault);
-  if ('given' in outcome) items.push(outcome);
-  results.push('given' in outcome ? rejection(kind, idOf(raw), 'INVALID_ITEM', 'was not looked at') : outcome);
-  if (results.length % AT_A_TIME === 0 || long) await others();
+    await take('response', raw, (index, long) => readResponse(raw as Static<typeof ResponseItem>, index, long));
+  return { items, results };
 }
 
 /** A leap second fits the schema and is no instant of the calendar. */
-function readSession(
-  input: SessionGiven,
-  index: number,
-  unknown: readonly DeviceSetting[],
-): ItemOf<'session'> | ItemResult {
+function readSession(input: SessionGiven, index: number, unknown: readonly DeviceSetting[]): SyncItem | ItemResult {
   const bad = (['startedAt', 'completedAt'] as const).find((name) =>
     Number.isNaN(Date.parse(input[name] ?? '1970-01-01')),
   );
@@ -138,7 +121,7 @@ async function readResponse(
   raw: Static<typeof ResponseItem>,
   index: number,
   long: boolean,
-): Promise<ItemOf<'response'> | ItemResult> {
+): Promise<SyncItem | ItemResult> {
   const trials = raw.trials ?? [];
   if (trials.length > MAX_TRIALS)
     return rejection(

@@ -4,10 +4,9 @@ import { sessionsByLocalId, sessionsInStudies, syncParticipants } from '../../..
 import { problem } from '../../http/errors.js';
 import type { SessionCaller } from '../sessions/sessions-caller.service.js';
 import { decideItems } from './sync-decide.js';
-import type { ItemsToDecide } from './sync-decide.js';
-import { inTime, recordedUntil } from './late-delivery.js';
-import { readResponses, readSessions, rejection } from './sync-items.js';
-import type { ItemOf, ItemResult, SyncItem } from './sync-items.js';
+import { acceptsLateDelivery } from './late-delivery.js';
+import { readItems, rejection } from './sync-items.js';
+import type { SyncItem, ItemResult } from './sync-items.js';
 import { claimsOf } from './sync-claims.js';
 import { resolveParticipant } from './references.js';
 import { writeDecided } from './sync-write.js';
@@ -38,31 +37,12 @@ export interface Sent {
  */
 export async function sync({ tx, audit, caller, context, minutes }: Syncing, sent: Sent): Promise<ItemResult[]> {
   requireFew(sent);
+  const { items: read, results } = await readItems(sent.sessions, sent.responses);
   const clockSkewMs = skewOf(sent);
-  const { items, results } = await readItems(tx, caller, sent, aheadOf(clockSkewMs));
+  const items = await acceptsLateDelivery(tx, caller, read, results, aheadOf(clockSkewMs));
   const writing: Writing = { audit, caller, context, minutes, clockSkewMs };
   for (const [index, result] of await apply(tx, items, claimsOf(sent.sessions), writing)) results[index] = result;
   return results;
-}
-
-/**
- * The valid items, and in `results` the answers to the others. Responses are read when they are asked for, and once.
- * @param aheadMs by how much the device's clock is ahead
- * @throws 401, 403 as `recordedUntil`
- */
-async function readItems(
-  tx: Tx,
-  caller: SessionCaller,
-  sent: Omit<Sent, 'deviceTime'>,
-  aheadMs: number,
-): Promise<{ items: ItemsToDecide; results: ItemResult[] }> {
-  const recorded = await recordedUntil(tx, caller);
-  const end = recorded === null ? null : recorded + aheadMs;
-  const results: ItemResult[] = [];
-  const sessions = inTime(await readSessions(sent.sessions, results), end, results);
-  let responses: Promise<readonly ItemOf<'response'>[]> | undefined;
-  const read = async () => inTime(await readResponses(sent.responses, results), end, results);
-  return { items: { sessions, responses: () => (responses ??= read()) }, results };
 }
 
 /** By how much the device's clock is ahead, or behind, while it sends; null: it does not say. */
@@ -84,10 +64,11 @@ const aheadOf = (skewMs: number | null): number => Math.max(0, skewMs ?? 0);
  */
 async function apply(
   tx: Tx,
-  items: ItemsToDecide,
+  items: readonly SyncItem[],
   claims: readonly Claim[],
   writing: Writing,
 ): Promise<Map<number, ItemResult>> {
+  if (items.length === 0) return new Map();
   try {
     return await tx.transaction(async (savepoint) =>
       writeDecided(
@@ -101,24 +82,17 @@ async function apply(
     );
   } catch (fault) {
     if (!isBadValue(fault)) throw fault;
-    const all = [...items.sessions, ...(await items.responses())];
-    const [item] = all;
-    if (item === undefined) throw fault;
-    if (all.length === 1) {
-      for (const claim of claims) if (claim.index === item.index) claim.outcome = { kind: 'rejected' };
+    if (items.length === 1) {
+      const [item] = items;
+      for (const claim of claims) if (claim.index === item!.index) claim.outcome = { kind: 'rejected' };
       return new Map([
-        [item.index, rejection(item.kind, item.given.id, 'INVALID_VALUE', 'has a value that cannot be stored')],
+        [item!.index, rejection(item!.kind, item!.given.id, 'INVALID_VALUE', 'has a value that cannot be stored')],
       ]);
     }
-    const middle = all.length >> 1;
-    const first = await apply(tx, ofKinds(all.slice(0, middle)), claims, writing);
-    return new Map([...first, ...(await apply(tx, ofKinds(all.slice(middle)), claims, writing))]);
+    const middle = items.length >> 1;
+    const first = await apply(tx, items.slice(0, middle), claims, writing);
+    return new Map([...first, ...(await apply(tx, items.slice(middle), claims, writing))]);
   }
-}
-
-function ofKinds(items: readonly SyncItem[]): ItemsToDecide {
-  const responses = items.filter((item) => item.kind === 'response');
-  return { sessions: items.filter((item) => item.kind === 'session'), responses: () => Promise.resolve(responses) };
 }
 
 /** Classes 22 and 23 of SQLSTATE: the value is invalid; the database works. */
@@ -152,9 +126,10 @@ export async function checkConflicts(
   sent: Omit<Sent, 'deviceTime'>,
 ): Promise<ConflictReport> {
   requireFew(sent);
+  const { items: read, results } = await readItems(sent.sessions, sent.responses);
   // This call does not tell the device's clock.
   const arrival = { at: nowMs(), ahead: 0 };
-  const { items, results } = await readItems(tx, caller, sent, arrival.ahead);
+  const items = await acceptsLateDelivery(tx, caller, read, results, arrival.ahead);
   const { sessions, responses, decide } = await decideItems(tx, items, claimsOf(sent.sessions), caller, false, arrival);
   const decided = [...sessions, ...responses.map(decide)];
   const found = (kind: SyncItem['kind']): ConflictFound[] =>
