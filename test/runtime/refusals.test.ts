@@ -176,7 +176,7 @@ describe('a start that cannot go on', function () {
       .and.not.to.match(/^\s+at /m);
   });
 
-  /** One start for all that it warns of before the Temporal command ends it. */
+  /** The Temporal command ends this start; until then it gives all of these warnings. */
   let warning: Promise<string> | undefined;
   const warned = () =>
     (warning ??= refused({

@@ -12,7 +12,7 @@ Error.prepareStackTrace = (fault, frames) => [headOf(fault), ...frames.map(lineO
 const dist = new URL('../../../', import.meta.url).href;
 const maps = new Map<string, SourceMap | undefined>();
 
-/** As the engine begins a trace. */
+/** As the engine begins a trace; what was thrown may fail to say what it is. */
 function headOf(fault: Error): string {
   try {
     const { code } = fault as { code?: unknown };
@@ -31,10 +31,14 @@ function lineOf(frame: NodeJS.CallSite): string {
   const found = maps.get(file)?.findEntry(row - 1, column - 1);
   if (!found || !('originalSource' in found)) return line;
   const source = fileURLToPath(new URL(found.originalSource, file));
-  return line.replace(`${file}:${row}:${column}`, `${source}:${found.originalLine + 1}:${found.originalColumn + 1}`);
+  const place = `${source}:${found.originalLine + 1}:${found.originalColumn + 1}`;
+  return line.replace(`${file}:${row}:${column}`, () => place);
 }
 
-/** None where there is none, or where it belongs to a later build than what runs. */
+/**
+ * None where there is none or it cannot be read, and where it belongs to a later build than what runs. A trace without
+ * sources is better than a fault of the map in its place.
+ */
 function mapOf(file: string): SourceMap | undefined {
   try {
     const path = fileURLToPath(`${file}.map`);
