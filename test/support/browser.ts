@@ -15,6 +15,12 @@ const WITHOUT = [
 ];
 
 /**
+ * A browser has the time that is, as a visitor's own device: with a moved clock its processes never rest, which makes a
+ * file last ten minutes.
+ */
+const OWN_CLOCK = { LD_PRELOAD: undefined, FAKETIME: undefined };
+
+/**
  * A browser to look at pages: CHROMIUM_PATH, else the one of the npm package, whatever else is installed. A
  * distribution's takes up to ten times its processor time. `close` it when the file's tests are over.
  */
@@ -25,7 +31,9 @@ export async function launchBrowser(): Promise<Browser> {
   return puppeteer.launch({
     executablePath: found.path,
     args: [...found.args, ...WITHOUT],
-    env: { ...process.env, ...found.env },
+    env: { ...process.env, ...found.env, ...OWN_CLOCK },
     headless: true,
+    // The browser ends with this process, also when that is killed.
+    pipe: true,
   });
 }

@@ -7,7 +7,7 @@ import { faketime } from './wrong-clock.js';
  */
 export interface ClockPosition {
   name: string;
-  /** UTC: a date and time, or a time of the day that is nearest. */
+  /** UTC: a date and time, or the next time of this day. */
   at: string;
 }
 
@@ -25,12 +25,15 @@ export const CLOCK_POSITIONS: readonly ClockPosition[] = [
 
 const DAY_MS = 86_400_000;
 
-/** By how many seconds the clock is to be moved. */
+/**
+ * By how many seconds the clock is to be moved: always forwards. While a process waits for input, its signal handlers see
+ * the time that is. Where that is ahead of the moved clock, PostgreSQL takes each transaction that waits for its next
+ * statement as one that has waited for too long.
+ */
 export function shiftOf({ at }: ClockPosition, now = Date.now()): number {
   if (at.includes('T')) return Math.round((Date.parse(at) - now) / 1000);
   const today = Date.parse(`${new Date(now).toISOString().slice(0, 10)}T${at}:00Z`);
-  const nearest = [today - DAY_MS, today, today + DAY_MS].sort((a, b) => Math.abs(a - now) - Math.abs(b - now))[0]!;
-  return Math.round((nearest - now) / 1000);
+  return Math.round(((today > now ? today : today + DAY_MS) - now) / 1000);
 }
 
 /**

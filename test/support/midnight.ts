@@ -2,7 +2,7 @@ import { dateIn } from '../../workflows/domain/util/dates.js';
 import { until } from './until.js';
 
 /** Longer than a test takes, also on a busy machine. */
-const A_TEST_MS = 30_000;
+const A_TEST_MS = 45_000;
 
 /**
  * What follows is of one day in each of these zones: where midnight is near in one of them, waits until it is past. For
