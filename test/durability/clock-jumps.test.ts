@@ -37,7 +37,8 @@ describe('The clocks of an API process and of the worker jump, while those of Po
     right: string;
   before(async function () {
     const library = faketime();
-    if (library === undefined) return this.skip();
+    // Its clocks jump from the time that is: with a moved one, Temporal's alone would be far from all the others.
+    if (library === undefined || process.env.FAKETIME !== undefined) return this.skip();
     clock = new WrongClock(library, join(dirname(temporaryDataDir()), 'clock'));
     cluster = await Cluster.start({
       apis: 2,
