@@ -1,14 +1,14 @@
 /**
  * Builds dist/: every .ts and .tsx file becomes JavaScript with a source map, every other file is copied, the workflows
- * become one bundle, and the API and the worker become one file each, with a shared one in chunks/. `npm run typecheck`
- * checks the types, not this script: `isolatedModules` makes file-by-file translation safe, and it takes a fraction of
- * the time of a checked build. Only changed files are built.
+ * become one bundle, and the API, the worker and the program of each of their threads become one file each (join.mjs).
+ * `npm run typecheck` checks the types, not this script: `isolatedModules` makes file-by-file translation safe, and it
+ * takes a fraction of the time of a checked build. Only changed files are built.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { copyFile, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { isBuiltin } from 'node:module';
-import { dirname, extname, isAbsolute, join, relative, sep } from 'node:path';
+import { copyFile, mkdir, readFile, readdir, rm } from 'node:fs/promises';
+import { dirname, extname, join, relative, sep } from 'node:path';
+import { SERVERS, THREADS, joinServers, joinThreads, writeWhole } from './join.mjs';
 import { step } from './progress.mjs';
 
 const SOURCES = ['settings.ts', 'api', 'workflows', 'activities', 'db', 'scripts', 'test'];
@@ -16,31 +16,7 @@ const SKIPPED = new Set(['node_modules', 'dist', '__pycache__']);
 const NOT_COPIED = new Set(['.md', '.mjs', '.cjs', '.pyc']);
 const COMPILED = /\.tsx?$/;
 const WORKFLOW_BUNDLE = 'workflow-bundle.js';
-/** Each becomes one file: to find and read the 860 modules of the API one by one is a third of its start. */
-const SERVERS = ['api/main', 'activities/main'];
-/**
- * The packages that they join as well: of many files, which take a quarter of the remaining start to find and read.
- * All else stays outside: what has native parts or files of its own, what is loaded late, and what shares classes or
- * settings with another package outside (pg, Temporal's, OpenTelemetry's).
- */
-const JOINED = new Set([
-  ...[
-    'knex',
-    'objection',
-    'typebox',
-    'ajv',
-    'ajv-formats',
-    '@marcbachmann/cel-js',
-    'temporal-polyfill',
-    'csv-stringify',
-  ],
-  ...['koa', '@koa/router', 'koa-body', 'rate-limiter-flexible', 'ioredis', 'ipaddr.js', 'nodemailer', 'web-push'],
-  ...['jose', 'jsonwebtoken', 'otplib', 'qrcode-generator', 'preact', 'preact-render-to-string'],
-]);
-/** What joined packages import of those outside, or only if it is installed. */
-const OUTSIDE = new Set(['pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'sqlite3', 'better-sqlite3']);
-for (const driver of ['mariadb', 'tedious', 'oracledb']) OUTSIDE.add(driver);
-const CHUNKS = 'chunks';
+const JOINED = new Set([...SERVERS, ...THREADS].map((program) => `${program}.ts`));
 const OF_SERVERS = /^(settings\.ts$|(api|workflows|activities|db)\/)/;
 
 /**
@@ -50,7 +26,7 @@ const OF_SERVERS = /^(settings\.ts$|(api|workflows|activities|db)\/)/;
 export async function build(root) {
   const dist = join(root, 'dist');
   const before = await readManifest(dist);
-  const tools = await hashOf(root, ['tsconfig.json', 'package-lock.json', 'scripts/compile.mjs']);
+  const tools = await hashOf(root, ['tsconfig.json', 'package-lock.json', 'scripts/compile.mjs', 'scripts/join.mjs']);
   const stamps = {};
   const sources = await sourceHashes(root, before, stamps);
   const bundle = keyOf(tools, sources, /^workflows\//);
@@ -64,9 +40,9 @@ export async function build(root) {
   const joined =
     before.servers === servers &&
     [...SERVERS.map((server) => `${server}.js`), ...before.chunks].every((file) => existsSync(join(dist, file)));
-  let { chunks } = before;
+  let { chunks, threads = {} } = before;
   const manifest = () =>
-    writeWhole(join(dist, '.build.json'), JSON.stringify({ tools, sources, stamps, bundle, servers, chunks }));
+    writeWhole(join(dist, '.build.json'), JSON.stringify({ tools, sources, stamps, bundle, servers, chunks, threads }));
   if (changed.length === 0 && gone.length === 0 && bundled && joined) {
     // Written again with the same text, as by a checkout of another branch and back.
     if (Object.keys(stamps).some((path) => before.stamps?.[path] !== stamps[path])) await manifest();
@@ -85,6 +61,7 @@ export async function build(root) {
     await write(outputs);
     if (!bundled) await bundleWorkflows(dist);
     if (!joined) chunks = await joinServers(root, dist, before.chunks);
+    threads = await joinThreads(root, dist, threads, new Set([...changed, ...gone]));
     await manifest();
   });
   return true;
@@ -126,7 +103,7 @@ async function translate(root, dist, paths) {
           getNewLine: () => '\n',
         }),
       );
-    if (SERVERS.some((server) => path === `${server}.ts`)) continue;
+    if (JOINED.has(path)) continue;
     const map = { ...JSON.parse(sourceMapText), sources: [relative(dirname(to), from).split(sep).join('/')] };
     outputs.push({ to, text: outputText, map: JSON.stringify(map) });
     // Lets timers run: progress lines and the heartbeat of the lock.
@@ -180,74 +157,6 @@ async function bundleWorkflows(dist) {
   } catch (fault) {
     throw new Error(`The workflows could not be bundled: ${fault.message}\n${lines.join('\n')}`, { cause: fault });
   }
-}
-
-/**
- * Writes the API and the worker as one file each, with the packages of JOINED. Every program that is started by its
- * path stays outside, such as a thread.
- * @param {string[]} chunks of the build before: a server that still runs from it may need them later
- * @returns {Promise<string[]>} the chunks of this build, by their paths in dist
- */
-async function joinServers(root, dist, chunks = []) {
-  const { rolldown } = await import('rolldown');
-  const bundle = await rolldown({
-    cwd: root,
-    input: Object.fromEntries(SERVERS.map((server) => [server, join(root, `${server}.ts`)])),
-    platform: 'node',
-    tsconfig: join(root, 'tsconfig.json'),
-    external: isOutside,
-    // A package says `eval` once, in a message about deprecated functions.
-    checks: { eval: false },
-    resolve: { extensionAlias: { '.js': ['.ts', '.tsx', '.js'] } },
-    plugins: [
-      {
-        name: 'place-of-each-module',
-        transform: {
-          filter: { code: /import\.meta\.url/ },
-          // A module finds its files beside itself, where it would stand alone. Each output is one folder below dist.
-          handler(code, file) {
-            if (file.includes(`${sep}node_modules${sep}`)) return undefined;
-            if (SERVERS.some((server) => file === join(root, `${server}.ts`))) return undefined;
-            const place = JSON.stringify(`../${outputOf('', relative(root, file)).split(sep).join('/')}`);
-            // Lines stay; columns right of it move.
-            return { code: code.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`), map: null };
-          },
-        },
-      },
-    ],
-  });
-  try {
-    const { output } = await bundle.generate({
-      format: 'esm',
-      // The engine names classes in errors, and the database layer tells models by their names.
-      keepNames: true,
-      sourcemap: true,
-      sourcemapExcludeSources: true,
-      entryFileNames: '[name].js',
-      chunkFileNames: `${CHUNKS}/[name]-[hash].js`,
-    });
-    await mkdir(join(dist, CHUNKS), { recursive: true });
-    const inChunks = ({ fileName }) => fileName.startsWith(`${CHUNKS}/`);
-    // Chunks first: a server that starts meanwhile finds what it imports.
-    const files = [...output.filter(inChunks), ...output.filter((file) => !inChunks(file))];
-    for (const { type, fileName, code, source } of files)
-      await writeWhole(join(dist, fileName), type === 'chunk' ? code : source);
-    const names = output.filter(inChunks).map(({ fileName }) => fileName);
-    const kept = new Set([...names, ...chunks]);
-    for (const name of await readdir(join(dist, CHUNKS)))
-      if (!kept.has(`${CHUNKS}/${name}`)) await rm(join(dist, CHUNKS, name));
-    return names;
-  } finally {
-    await bundle.close();
-  }
-}
-
-/** Whether a server imports this at its start instead of containing it. */
-function isOutside(id, importer) {
-  if (id.startsWith('.') || id.startsWith('#') || isAbsolute(id)) return false;
-  const [name] = /^(@[^/]+\/)?[^/]+/.exec(id);
-  if (JOINED.has(name)) return false;
-  return isBuiltin(id) || OUTSIDE.has(name) || !importer?.includes(`${sep}node_modules${sep}`);
 }
 
 const outputOf = (dist, path) => join(dist, path.replace(COMPILED, '.js'));
@@ -334,9 +243,3 @@ async function emptyFolder(dist) {
 
 /** The hash of each source in dist, by path. */
 export const builtSources = async (root) => (await readManifest(join(root, 'dist'))).sources;
-
-/** Writes atomically: a service may be running from dist. */
-async function writeWhole(path, text) {
-  await writeFile(`${path}.new`, text);
-  await rename(`${path}.new`, path);
-}

@@ -1,4 +1,5 @@
 /** The thread of one simulation: it computes without pauses, outside of the worker's event loop. */
+import '../../db/client/process/traces.js';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { SimulationInputs } from '../../workflows/domain/simulation/inputs.js';
 import { simulate } from '../../workflows/domain/simulation/run.js';

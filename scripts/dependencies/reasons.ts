@@ -128,7 +128,7 @@ export const reasons: Record<string, Reason> = {
   prettier: { why: 'one form for all code, so that no change is about layout', by: 'package.json' },
   'pg-boss': { why: 'the job queue that the sweep of reminders is measured against' },
   standardwebhooks: { why: 'checks our signed events as a subscriber does' },
-  rolldown: { why: 'the API and the worker as one file each, which start faster than 860 modules' },
+  rolldown: { why: 'the API, the worker and each thread as one file, which start faster than hundreds of modules' },
   typescript: { why: 'the compiler' },
   'typescript-eslint': { why: 'ESLint on TypeScript' },
   yaml: { why: 'reads the alert rules in their test' },

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { testEnvironment } from '../support/environment.js';
+import { startThread } from '../../db/client/start-thread.js';
+import { root, testEnvironment } from '../support/environment.js';
 import { compiled, ran } from '../support/program.js';
+import { checkoutFiles } from '../support/sources.js';
 
 /** Tells each file of dist that a program loads, before it loads it. */
 const TELL = `
@@ -20,14 +23,76 @@ const TRACE = `
   import { writeSync } from 'node:fs';
   process.stderr.write = () => writeSync(1, new Error('a line').stack + '\\n');`;
 
+/** Tells each file that a thread loads, and a trace of where it first uses its port. */
+const TELL_IN_THREAD = `
+  import * as module from 'node:module';
+  import { parentPort } from 'node:worker_threads';
+  const tell = parentPort.postMessage.bind(parentPort);
+  module.registerHooks?.({ load(url, context, next) {
+    if (url.startsWith('file:')) tell({ loads: url });
+    return next(url, context);
+  } });
+  for (const name of ['on', 'postMessage'])
+    parentPort[name] = () => tell({ trace: new Error('a line').stack });`;
+
+/** By what starts them, without an extension: `startThread('./thread', import.meta.url, …)`. */
+const threads = ['api', 'activities', 'db', 'workflows'].flatMap(checkoutFiles).flatMap((path) => {
+  const names = readFileSync(join(root, path), 'utf8').matchAll(/'\.\/([\w.-]+)', import\.meta\.url/g);
+  return [...names].map(([, name]) => join(dirname(path), name!));
+});
+
+/** Starts it without its task, which it fails at or waits for. */
+async function startOf(thread: string): Promise<{ loaded: string[]; trace: string }> {
+  const program = startThread(`./${thread}`, pathToFileURL(compiled('any')).href, {
+    execArgv: [`--import=data:text/javascript,${encodeURIComponent(TELL_IN_THREAD)}`],
+  });
+  const loaded: string[] = [];
+  try {
+    return await new Promise((done, fail) => {
+      program.on('message', (told: { loads: string } | { trace: string }) => {
+        if ('loads' in told) loaded.push(told.loads);
+        else done({ loaded, trace: told.trace });
+      });
+      program.on('error', (fault: Error) => {
+        done({ loaded, trace: fault.stack! });
+      });
+      program.on('exit', (code) => {
+        fail(new Error(`the thread ended with code ${code}`));
+      });
+    });
+  } finally {
+    await program.terminate();
+  }
+}
+
+const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
+/** Older versions of Node.js have no hooks in the same thread. */
+const canTell = major > 22 || (major === 22 && minor >= 15);
+
+/** A thread's start is part of the request that needs it. */
+describe('the modules of a thread', () => {
+  it('are those of the threads that the sources start', () => {
+    expect(threads).to.include.members(['api/imports/files/csv-thread', 'activities/simulation/thread']);
+  });
+
+  for (const thread of threads) {
+    it(`are loaded with ${thread}`, async function () {
+      if (!canTell) this.skip();
+      expect((await startOf(thread)).loaded).to.deep.equal([pathToFileURL(compiled(thread)).href]);
+    });
+
+    it(`are named by their sources in the traces of ${thread}`, async () => {
+      const { trace } = await startOf(thread);
+      expect(trace).to.match(/^ +at .*\/(api|activities|workflows)\/\S+\.ts:\d+:\d+\)?$/m);
+      expect(trace).to.not.include(compiled(thread));
+    });
+  }
+});
+
 /** A server that loads its hundreds of modules one by one starts a third slower. */
 describe('the modules of a server', () => {
-  const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
-  const canTell = major > 22 || (major === 22 && minor >= 15);
-
   for (const program of ['api/main', 'activities/main'])
     it(`are loaded with ${program} and what it shares`, async function () {
-      // Older versions of Node.js have no hooks in the same thread.
       if (!canTell) this.skip();
       // Without settings it ends as soon as it has loaded everything.
       const { output } = await ran(

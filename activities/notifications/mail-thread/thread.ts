@@ -1,4 +1,5 @@
 /** The thread that passes mails to the mail server, outside of the worker's event loop. */
+import '../../../db/client/process/traces.js';
 import { parentPort, workerData } from 'node:worker_threads';
 import { RefusedMessage } from '../provider.js';
 import { smtpMailer } from '../smtp.js';

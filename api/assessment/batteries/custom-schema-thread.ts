@@ -1,4 +1,5 @@
 /** The thread that checks settings by a study's own schema, which may have it compile or compare for long. */
+import '../../../db/client/process/traces.js';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject } from 'ajv/dist/2020.js';

@@ -1,4 +1,5 @@
 /** The thread that reads a full export and prepares it for loading, once. */
+import '../../../db/client/process/traces.js';
 import { parentPort, workerData } from 'node:worker_threads';
 import { contentHash } from '../../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../../db/exports/full-study/document.js';

@@ -1,4 +1,5 @@
 /** The thread that parses one bounce. */
+import '../../../db/client/process/traces.js';
 import { parentPort, workerData } from 'node:worker_threads';
 import PostalMime from 'postal-mime';
 import { readBounce } from '../../../workflows/domain/notifications/bounces.js';

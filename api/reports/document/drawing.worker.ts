@@ -1,4 +1,5 @@
 /** The thread that draws plots and builds pages, so that the API can answer meanwhile. */
+import '../../../db/client/process/traces.js';
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { Task } from './data.js';
