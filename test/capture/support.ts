@@ -5,6 +5,7 @@ import { startSimulator } from '../capture-simulator/server.js';
 import type { Simulator } from '../capture-simulator/server.js';
 import { holdAgainstContract } from '../support/contract.js';
 import { beginning, collect } from '../support/examples.js';
+import { ask } from '../support/request.js';
 import { service, until } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
 import { CONFIG, DICTIONARY, EVENTS, projectFile } from './usual-project.js';
@@ -303,20 +304,23 @@ export class CaptureStudy {
 }
 
 async function call<T>(run: RunJson, method: string, path: string, body?: unknown, token?: string): Promise<Reply<T>> {
-  const response = await fetch(`${run.api}${path}`, {
-    method,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(token && { authorization: `Bearer ${token}` }),
-    },
-  });
-  const text = await response.text();
-  const type = response.headers.get('content-type') ?? '';
+  const headers = {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(token && { authorization: `Bearer ${token}` }),
+  };
+  const content = body === undefined ? undefined : JSON.stringify(body);
+  const reply = await ask(`${run.api}${path}`, method, headers, content);
+  const { status, text } = reply;
   const parsed: unknown = text === '' ? undefined : JSON.parse(text);
-  holdAgainstContract(method, new URL(path, run.api).pathname, response.status, type, parsed);
-  collect(method, path, response.status, () => ({ given: { body }, answered: { body: parsed } }));
-  return { status: response.status, body: (parsed ?? {}) as T, headers: response.headers };
+  holdAgainstContract(method, new URL(path, run.api).pathname, status, reply.header('content-type') ?? '', parsed);
+  collect(method, path, status, () => ({ given: { body }, answered: { body: parsed } }));
+  return {
+    status,
+    body: (parsed ?? {}) as T,
+    get headers() {
+      return reply.headers;
+    },
+  };
 }
 
 async function login(run: RunJson, email: string, password: string): Promise<string> {

@@ -84,8 +84,11 @@ describe('the console’s page of an approval', function () {
         { width: 1280, height: 720 },
         { width: 360, height: 740 },
       ]) {
-        const { page } = await openConsole(browser, `/console/approvals/${of.request}`, { viewport, language });
-        await signIn(page, of.approver.email);
+        const { page } = await openConsole(browser, `/console/approvals/${of.request}`, {
+          viewport,
+          language,
+          as: of.approver.email,
+        });
         const lowest = Number(
           await page.evaluate(
             `Math.max(...[...document.querySelectorAll('.dates, textarea, .decide .buttons button')].map((one) => one.getBoundingClientRect().bottom))`,

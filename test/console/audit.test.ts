@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { newParticipant, newStudy, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, submit, textOf } from './browser.js';
 import { Visitor } from './stage.js';
 
 describe('the console’s pages of the audit log', function () {
@@ -23,8 +23,7 @@ describe('the console’s pages of the audit log', function () {
   it('show records by study, person, record, action and time, and what is in them as text', async () => {
     const study = await newStudy(stage.admin);
     await stage.admin.expect(200, 'PATCH', `/api/studies/${study.id}`, { study_name: 'A <b>study</b>' });
-    const { page, faults } = await openConsole(browser, `/console/audit?study_id=${study.id}`);
-    await signIn(page, email);
+    const { page, faults } = await openConsole(browser, `/console/audit?study_id=${study.id}`, { as: email });
     expect(await textOf(page, 'main'))
       .to.include('Study changed')
       .and.to.include('Study created')
@@ -66,8 +65,7 @@ describe('the console’s pages of the audit log', function () {
 
   it('verify the chain, with progress that is found again after the page was left', async () => {
     const study = await newStudy(stage.admin);
-    const { page, faults } = await openConsole(browser, '/console/audit/verifications');
-    await signIn(page, email);
+    const { page, faults } = await openConsole(browser, '/console/audit/verifications', { as: email });
     await page.select('[name=study_id]', study.id);
     await submit(page, 'main button.primary');
     const at = new URL(page.url()).pathname;
@@ -90,8 +88,11 @@ describe('the console’s pages of the audit log', function () {
 
   it('verify and sign without JavaScript, in German', async () => {
     const study = await newStudy(stage.admin);
-    const { page } = await openConsole(browser, '/console/audit/verifications', { javascript: false, language: 'de' });
-    await signIn(page, email);
+    const { page } = await openConsole(browser, '/console/audit/verifications', {
+      javascript: false,
+      language: 'de',
+      as: email,
+    });
     await page.select('[name=study_id]', study.id);
     await submit(page, 'main button.primary');
     await until(

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Browser, CDPSession, Page } from 'puppeteer-core';
+import type { Browser, CDPSession, Page, Viewport } from 'puppeteer-core';
 import { launchBrowser } from '../support/browser.js';
 import { goodPassword } from '../support/http.js';
 import { inFull } from '../support/in-full.js';
 import { service } from '../support/service.js';
+import { Visitor } from './stage.js';
 
 /** The source of axe-core, which looks at a page inside of the browser. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -25,6 +26,10 @@ export interface OpenOptions {
   theme?: 'light' | 'dark';
   javascript?: boolean;
   language?: string;
+  /** The email of somebody who is logged in there: the login’s own page is not drawn. */
+  as?: string;
+  /** Theirs, where it is not the usual one. */
+  password?: string;
   /** Another service than the shared one. */
   base?: string;
 }
@@ -57,7 +62,7 @@ export class ConsoleBrowser {
 }
 
 /**
- * Opens a path of the console, without a login.
+ * Opens a path of the console, without a login unless it is told whose.
  * @returns the page, and what went wrong in it: outside addresses, faults of scripts and of the content policy
  */
 export async function openConsole(
@@ -75,8 +80,17 @@ export async function openConsole(
   page.on('console', (message) => {
     if (/Content.Security.Policy/i.test(message.text())) faults.push(message.text());
   });
+  if (options.as !== undefined) await carryLogin(page, browser.base, options.as, options.password);
   await page.goto(`${browser.base}${path}`);
   return { page, faults };
+}
+
+/** Gives a page the cookies of a login, with the attributes that the console gives them. */
+async function carryLogin(page: Page, base: string, email: string, password?: string): Promise<void> {
+  const { cookies } = await Visitor.of(base, email, password);
+  const shared = { domain: new URL(base).hostname, path: '/console', httpOnly: true, sameSite: 'Lax' as const };
+  const all = [...cookies].map(([name, value]) => ({ name, value, ...shared }));
+  await page.browserContext().setCookie(...all);
 }
 
 /** Fills in the login that the page shows, and waits for where it leads. */
@@ -165,18 +179,25 @@ export async function axe(page: Page): Promise<string[]> {
   // The protocol’s own evaluation passes the page’s policy, which lets no script in but its files.
   const session = await page.createCDPSession();
   for (const [viewport, theme, rules] of inFull ? ALL_LOOKS : LOOKS_IN_TURN[turn++ % LOOKS_IN_TURN.length]!) {
-    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]);
-    if (page.viewport()?.width !== viewport.width || page.viewport()?.height !== viewport.height)
-      await page.setViewport(viewport);
+    await look(page, viewport, theme);
     const where = `${theme}, ${viewport.width} px`;
     found.push(...(await violations(session, rules, viewport === DESKTOP)).map((one) => `${where}: ${one}`));
     const wide = Number(await page.evaluate('document.documentElement.scrollWidth'));
     if (wide > viewport.width) found.push(`${where}: the page is ${wide} px wide`);
   }
   await session.detach();
-  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
-  if (before) await page.setViewport(before);
+  await look(page, before, 'light');
   return found;
+}
+
+/** Changes width and theme at once: the page is drawn again once. */
+async function look(page: Page, viewport: Viewport | null, theme: 'light' | 'dark'): Promise<void> {
+  const now = page.viewport();
+  const asItIs = !viewport || (now?.width === viewport.width && now.height === viewport.height);
+  await Promise.all([
+    page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }]),
+    asItIs ? undefined : page.setViewport(viewport),
+  ]);
 }
 
 /**

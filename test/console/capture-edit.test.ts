@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Stage } from '../capture/support.js';
 import { admin, user } from '../support/http.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -29,8 +29,9 @@ describe('the console’s pages of a capture connection and its mapping', functi
 
   it('tests a connection before it is saved, keeps the token without showing it, saves, and switches off', async () => {
     const study = await stage.study({ connect: false });
-    const { page, faults } = await openConsole(browser, `/console/capture/${study.id}`);
-    await signIn(page, await someone('researcher', study.id));
+    const { page, faults } = await openConsole(browser, `/console/capture/${study.id}`, {
+      as: await someone('researcher', study.id),
+    });
     await submit(page, `.empty a[href$="/connection"]`);
     expect(await textOf(page, 'main')).to.include('The study is not connected yet.');
     expect(await axe(page)).to.deep.equal([]);
@@ -139,8 +140,9 @@ describe('the console’s pages of a capture connection and its mapping', functi
 
   it('maps fields, events and results by rows, names what the capture system does not know, and saves', async () => {
     const study = await stage.study();
-    const { page, faults } = await openConsole(browser, `/console/capture/${study.id}/mapping`);
-    await signIn(page, await someone('data_manager', study.id));
+    const { page, faults } = await openConsole(browser, `/console/capture/${study.id}/mapping`, {
+      as: await someone('data_manager', study.id),
+    });
     await submit(page, 'a[href$="/mapping/edit"]');
     expect(await axe(page)).to.deep.equal([]);
     await fill(page, { 'participant.participant_code': SCRIPT, 'event.2': 'baseline_arm_1', 'day.2': 'soon' });
@@ -194,8 +196,7 @@ describe('the console’s pages of a capture connection and its mapping', functi
     const study = await stage.study();
     const email = await someone('researcher', study.id);
     const path = `/console/capture/${study.id}/mapping/edit`;
-    const { page } = await openConsole(browser, path, { javascript: false, language: 'de' });
-    await signIn(page, email);
+    const { page } = await openConsole(browser, path, { javascript: false, language: 'de', as: email });
     await submit(page, '.mapping-form button[value=more]');
     expect((await page.$$('[name^="event."]')).length).to.equal(7);
     const visitor = await visitorOf(email);

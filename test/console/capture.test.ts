@@ -4,7 +4,7 @@ import type { CaptureStudy } from '../capture/support.js';
 import { PushStage } from '../capture/push-stage.js';
 import { admin, user } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, openConsole, submit, textOf } from './browser.js';
 import { Visitor, tokenIn } from './stage.js';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -43,8 +43,7 @@ describe('the console’s page of a capture system', function () {
     const study = await stage.study({ config: { participant_field_mapping: { participant_code: 'code' } } });
     load(study, [row(SCRIPT, { code: 'same' }), row('2', { code: 'same' }), row('3', { code: 'other' })]);
     const { email } = await manager(study.id);
-    const { page, faults } = await openConsole(browser, `/console/capture/${study.id}`);
-    await signIn(page, email);
+    const { page, faults } = await openConsole(browser, `/console/capture/${study.id}`, { as: email });
     expect(await textOf(page, 'main'))
       .to.include('Works')
       .and.to.include('No sync was started yet.')
@@ -103,12 +102,10 @@ describe('the console’s page of a capture system', function () {
   it('tests the connection and compares the mapping, and says what is wrong in words', async () => {
     const study = await stage.study();
     const { email } = await manager(study.id);
-    const plain = await openConsole(browser, `/console/capture/${study.id}`, { javascript: false });
-    await signIn(plain.page, email);
+    const plain = await openConsole(browser, `/console/capture/${study.id}`, { javascript: false, as: email });
     await submit(plain.page, 'form[action$="/test"] button');
     expect(await textOf(plain.page, 'main')).to.include('The connection works.');
-    const { page } = await openConsole(browser, `/console/capture/${study.id}`);
-    await signIn(page, email);
+    const { page } = await openConsole(browser, `/console/capture/${study.id}`, { as: email });
     await submit(page, 'a[href$="/mapping?check=1"]');
     expect(await axe(page)).to.deep.equal([]);
     await study.configure({ participant_field_mapping: { participant_code: 'no_such_field' } });
@@ -132,8 +129,7 @@ describe('the console’s page of a capture system', function () {
     for (const { session } of failed)
       await study.attempt(session, ({ status }) => status === 'failed', 'the push to fail');
     const { email } = await user(await admin(), 'coordinator', { study_ids: [study.id] });
-    const { page } = await openConsole(browser, `/console/capture/${study.id}`);
-    await signIn(page, email);
+    const { page } = await openConsole(browser, `/console/capture/${study.id}`, { as: email });
     const before = await textOf(page, 'main');
     expect(before).to.include('2 failed pushes').and.to.include('2 visits');
     expect(before).not.to.include('Start a sync').and.not.to.include('Test the connection');
@@ -158,8 +154,7 @@ describe('the console’s page of a capture system', function () {
   it('says what is missing, in German as well, and shows nothing of another study', async () => {
     const study = await stage.study({ connect: false });
     const { email } = await manager(study.id);
-    const { page } = await openConsole(browser, `/console/capture/${study.id}`, { language: 'de' });
-    await signIn(page, email);
+    const { page } = await openConsole(browser, `/console/capture/${study.id}`, { language: 'de', as: email });
     expect(await textOf(page, 'main')).to.include('mit keinem Datenerfassungssystem verbunden');
     expect(await axe(page)).to.deep.equal([]);
     const other = await stage.study({ connect: false });

@@ -24,8 +24,7 @@ describe('people in a hurry', function () {
 
   const opened = async (of: Waiting, javascript = true) => {
     const path = `/console/approvals/${of.request}`;
-    const { page, faults } = await openConsole(browser, path, { javascript });
-    await signIn(page, of.approver.email);
+    const { page, faults } = await openConsole(browser, path, { javascript, as: of.approver.email });
     expect(new URL(page.url()).pathname).to.equal(path);
     return { page, faults, path };
   };
@@ -99,8 +98,9 @@ describe('people in a hurry', function () {
   });
 
   it('use the keyboard: a menu that refreshes keeps the focus, and a refused form has it at the first wrong field', async () => {
-    const { page, faults } = await openConsole(browser, `/console/studies/${at.study.id}/enroll`);
-    await signIn(page, at.asker.email);
+    const { page, faults } = await openConsole(browser, `/console/studies/${at.study.id}/enroll`, {
+      as: at.asker.email,
+    });
     const focused = async () => String(await page.evaluate('document.activeElement.id || document.activeElement.href'));
     // Found and focused in one step: the menu also refreshes by itself when the page is there.
     await page.evaluate(`document.querySelector('#menu a[href="/console/studies"]').focus()`);

@@ -4,7 +4,7 @@ import { startApi } from '../support/api-process.js';
 import { newStudy, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, openConsole, submit, textOf } from './browser.js';
 import { Visitor } from './stage.js';
 
 const LIST = '/console/reports/documents';
@@ -49,8 +49,7 @@ describe('documents of the console', function () {
     const browser = await ConsoleBrowser.start();
     try {
       const { study, email } = await reader();
-      const { page, faults } = await openConsole(browser, `/console/reports/${study}`);
-      await signIn(page, email);
+      const { page, faults } = await openConsole(browser, `/console/reports/${study}`, { as: email });
       await submit(page, '.download button');
       const own = new URL(page.url()).pathname;
       expect(own).to.match(/^\/console\/reports\/documents\/[\da-f-]{36}$/);

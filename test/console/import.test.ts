@@ -6,7 +6,7 @@ import type { ElementHandle } from 'puppeteer-core';
 import { until } from '../support/until.js';
 import { Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, openConsole, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, sendImport } from './stage.js';
 
 const HEADER = 'participant_code,external_id,site_code,preferred_language,email\n';
@@ -46,8 +46,9 @@ describe('the console’s import of participants', function () {
 
   it('shows the preview beside the chosen file, then imports it, and says what became of it', async () => {
     const study = await stage.study();
-    const { page, faults } = await openConsole(browser, `/console/studies/${study.id}/import`);
-    await signIn(page, await emailOf(study));
+    const { page, faults } = await openConsole(browser, `/console/studies/${study.id}/import`, {
+      as: await emailOf(study),
+    });
     const script = '<script>alert(1)</script>';
     const file = fileOf('people.csv', `${HEADER}A1,,,en,\nA2,,,de,\nA3,,NOWHERE,en,${script}\n`);
     await ((await page.$('[name=file]')) as ElementHandle<HTMLInputElement>).uploadFile(file);

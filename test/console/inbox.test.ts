@@ -6,7 +6,7 @@ import { Stage as CaptureStage } from '../capture/support.js';
 import { admin, newStudy, unique, user } from '../support/http.js';
 import type { Http, Role } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, submit, textOf, valueOf } from './browser.js';
 import { Visitor, tokenIn, waiting } from './stage.js';
 
 type Named = Http & { email: string };
@@ -55,8 +55,7 @@ describe('the console’s inbox', function () {
 
   it('says what to do first where nothing waits', async () => {
     const study = await newStudy(stage.admin);
-    const { page, faults } = await openConsole(browser, '/console');
-    await signIn(page, (await staffOf(study.id)).email);
+    const { page, faults } = await openConsole(browser, '/console', { as: (await staffOf(study.id)).email });
     expect(await textOf(page, 'main'))
       .to.include('Nothing waits for you')
       .and.to.include('under Today');
@@ -65,8 +64,7 @@ describe('the console’s inbox', function () {
   });
 
   it('leads to the first study where there is none', async () => {
-    const { page } = await openConsole(browser, '/console');
-    await signIn(page, (await user(stage.admin, 'researcher')).email);
+    const { page } = await openConsole(browser, '/console', { as: (await user(stage.admin, 'researcher')).email });
     expect(await textOf(page, 'main')).to.include('There is no study yet');
     expect(await axe(page)).to.deep.equal([]);
     await submit(page, 'main a.primary');
@@ -81,8 +79,9 @@ describe('the console’s inbox', function () {
       pushes.simulator.control.lockRecord(of.projectId, person.record!);
       const { session } = await of.ended({ person });
       await of.attempt(session, ({ status }) => status === 'failed', 'the push to be refused');
-      const { page } = await openConsole(browser, '/console/inbox?kind=push');
-      await signIn(page, (await staffOf(of.id, 'coordinator')).email);
+      const { page } = await openConsole(browser, '/console/inbox?kind=push', {
+        as: (await staffOf(of.id, 'coordinator')).email,
+      });
       const said = await textOf(page, 'main');
       expect(said).to.include('Failed push').and.to.include('The capture system refused it: ');
       expect(said).to.include('Remove the cause, then push the results again.');
@@ -108,8 +107,11 @@ describe('the console’s inbox', function () {
       expect((await study.settled(1))[0]).to.include({ status: 'failed' });
       const [failed] = await study.events();
       const manager = await staffOf(study.id, 'data_manager');
-      const { page } = await openConsole(browser, '/console/inbox', { javascript: false, language: 'de' });
-      await signIn(page, manager.email);
+      const { page } = await openConsole(browser, '/console/inbox', {
+        javascript: false,
+        language: 'de',
+        as: manager.email,
+      });
       expect(await textOf(page, 'main'))
         .to.include('Trigger fehlgeschlagen')
         .and.to.include('<b>gone</b>');
@@ -144,8 +146,9 @@ describe('the console’s inbox', function () {
 
   it('resolves a sync conflict after both sides were seen', async () => {
     const { site, conflict } = await conflicting();
-    const { page } = await openConsole(browser, '/console/inbox');
-    await signIn(page, (await staffOf(site.study.id, 'coordinator')).email);
+    const { page } = await openConsole(browser, '/console/inbox', {
+      as: (await staffOf(site.study.id, 'coordinator')).email,
+    });
     await submit(page, `a[href="/console/inbox/conflicts/${conflict}"]`);
     expect(await textOf(page, 'main'))
       .to.include('Completed')
@@ -181,8 +184,9 @@ describe('the console’s inbox', function () {
 
   it('reviews a flagged visit, and refuses a page that is out of date', async () => {
     const { study, visit } = await flagged();
-    const { page } = await openConsole(browser, '/console/inbox?kind=review');
-    await signIn(page, (await staffOf(study.id, 'investigator')).email);
+    const { page } = await openConsole(browser, '/console/inbox?kind=review', {
+      as: (await staffOf(study.id, 'investigator')).email,
+    });
     await submit(page, `a[href="/console/inbox/reviews/${visit}"]`);
     expect(await textOf(page, 'main')).to.include('20 Mar 2024');
     expect(await axe(page)).to.deep.equal([]);

@@ -4,7 +4,7 @@ import { admin, goodPassword, newStudy, unique, user } from '../support/http.js'
 import type { Http, Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import type { RunJson } from '../support/service.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -42,8 +42,10 @@ describe('the console’s pages of members and sites', function () {
     const elsewhere = await site(other.id, 'BOS');
     const { email } = await user(by, 'coordinator', { study_ids: [other.id], site_ids: [elsewhere.id] });
     const { id } = await account(email);
-    const { page, faults } = await openConsole(browser, `/console/studies/${study.id}`);
-    await signIn(page, run.admin_email, run.admin_password ?? '');
+    const { page, faults } = await openConsole(browser, `/console/studies/${study.id}`, {
+      as: run.admin_email,
+      password: run.admin_password ?? '',
+    });
     await submit(page, `a[href="/console/studies/${study.id}/members"]`);
     expect(await textOf(page, 'main')).to.include('Nobody is assigned yet');
     await submit(page, 'main button.primary');
@@ -139,8 +141,7 @@ describe('the console’s pages of members and sites', function () {
     const study = await newStudy(by);
     const { email } = await user(by, 'researcher', { study_ids: [study.id] });
     const list = `/console/studies/${study.id}/sites`;
-    const { page } = await openConsole(browser, list, { javascript: false, language: 'de' });
-    await signIn(page, email);
+    const { page } = await openConsole(browser, list, { javascript: false, language: 'de', as: email });
     expect(await textOf(page, 'main')).to.include('Die Studie hat noch keinen Standort');
     await submit(page, 'main a.button');
     await fill(page, { site_code: 'BER', name: SCRIPT, timezone: 'Nowhere/Nothing' });
@@ -160,8 +161,7 @@ describe('the console’s pages of members and sites', function () {
     expect(await page.$eval('[name=name]', (field) => (field as unknown as { value: string }).value)).to.equal(
       'Another',
     );
-    const scripted = await openConsole(browser, list);
-    await signIn(scripted.page, email);
+    const scripted = await openConsole(browser, list, { as: email });
     await submit(scripted.page, `a[href^="${list}/"][aria-label]`);
     await fill(scripted.page, { timezone: 'America/New_York' });
     await scripted.page.select('[name=status]', 'inactive');
@@ -174,8 +174,7 @@ describe('the console’s pages of members and sites', function () {
 
   it('create an empty study, and delete one that nobody takes part in', async () => {
     const { email } = await user(by, 'researcher');
-    const { page } = await openConsole(browser, '/console/studies/new');
-    await signIn(page, email);
+    const { page } = await openConsole(browser, '/console/studies/new', { as: email });
     await submit(page, 'a[href="/console/studies/create"]');
     const code = unique('NEW');
     await fill(page, { study_code: code, study_name: SCRIPT, timezone: 'Nowhere' });

@@ -39,8 +39,7 @@ describe('a printed page of the console', function () {
     }
     const [here] = sites as [{ id: string; code: string }];
     const { email, userId } = await user(stage.admin, 'admin', { name: 'Ada Reader' });
-    const { page, faults } = await openConsole(browser, '/console/inbox');
-    await signIn(page, email);
+    const { page, faults } = await openConsole(browser, '/console/inbox', { as: email });
     for (const [path, said] of [
       [
         `/console/reports/${study.id}?site_code=${here.code}&from=2024-02-01`,

@@ -139,8 +139,9 @@ describe('the tabs of a participant in the console', function () {
     );
     const person = await study.person();
     await person.set(DAY);
-    const { page } = await openConsole(browser, `/console/participants/${person.id}?tab=date`);
-    await signIn(page, (await coordinatorOf(study)).email);
+    const { page } = await openConsole(browser, `/console/participants/${person.id}?tab=date`, {
+      as: (await coordinatorOf(study)).email,
+    });
     const unnamed = async () => {
       await page.evaluate(`document.querySelectorAll('main details').forEach((one) => { one.open = true; })`);
       return page.evaluate(

@@ -4,7 +4,7 @@ import { newParticipant, newStudy, unique, user } from '../support/http.js';
 import { until } from '../support/until.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, openConsole, setValue, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, openConsole, setValue, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn, withApproval } from './stage.js';
 
 const provisional = { sources: [{ type: 'manual_entry' }], prerequisites: { require_consent_signed: true } };
@@ -32,8 +32,9 @@ describe('the console’s page of a participant', function () {
   it('says what it waits for, and takes a date and a consent until the date is final', async () => {
     const study = await stage.study(provisional, { fields: { consent_mode: 'econsent' } });
     const person = await study.person();
-    const { page, faults } = await openConsole(browser, at(person, 'date'));
-    await signIn(page, (await staff(study, 'coordinator')).email);
+    const { page, faults } = await openConsole(browser, at(person, 'date'), {
+      as: (await staff(study, 'coordinator')).email,
+    });
     expect(await textOf(page, '.notice')).to.match(/^Waits for an enrollment date and a signed consent since /);
     expect(await axe(page)).to.deep.equal([]);
     await setValue(page, '[name=date]', DAY);
@@ -92,8 +93,11 @@ describe('the console’s page of a participant', function () {
     const study = await stage.study(withApproval);
     const person = await study.person();
     await person.set(DAY);
-    const { page } = await openConsole(browser, at(person, 'date'), { javascript: false, language: 'de' });
-    await signIn(page, (await staff(study, 'coordinator')).email);
+    const { page } = await openConsole(browser, at(person, 'date'), {
+      javascript: false,
+      language: 'de',
+      as: (await staff(study, 'coordinator')).email,
+    });
     await page.click('.job summary');
     await setValue(page, '.job[open] [name=date]', '2024-03-17');
     await page.type('.job[open] [name=reason]', 'falsch gelesen');
@@ -192,8 +196,9 @@ describe('the console’s page of a participant', function () {
     const person = await study.person();
     await person.set(DAY);
     await person.becomes({ status: 'finalized' });
-    const { page, faults } = await openConsole(browser, at(person, 'date'));
-    await signIn(page, (await staff(study, 'coordinator')).email);
+    const { page, faults } = await openConsole(browser, at(person, 'date'), {
+      as: (await staff(study, 'coordinator')).email,
+    });
     await page.evaluate(
       `[...document.querySelectorAll('.job')].forEach((job) => { job.open = !!job.querySelector('[value=preview]'); })`,
     );

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { unique, user } from '../support/http.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, submit, textOf, valueOf } from './browser.js';
 import { Visitor, withApproval } from './stage.js';
 
 describe('the console’s list of participants', function () {
@@ -40,8 +40,7 @@ describe('the console’s list of participants', function () {
     const empty = await stage.study(withApproval);
     await stage.admin.expect(201, 'POST', `/api/studies/${empty.id}/sites`, { site_code: 'GRZ', name: 'Graz' });
     const by = (await empty.as('coordinator')) as unknown as { email: string };
-    const { page, faults } = await openConsole(browser, '/console/participants');
-    await signIn(page, by.email);
+    const { page, faults } = await openConsole(browser, '/console/participants', { as: by.email });
     expect(await textOf(page, '.empty')).to.include('Enroll the first one');
     expect(await axe(page)).to.deep.equal([]);
     await submit(page, `a[href="/console/studies/${empty.id}/enroll"]`);
@@ -84,8 +83,7 @@ describe('the console’s list of participants', function () {
       email: address,
     } = await stage.admin.expect<Record<string, string>>(200, 'GET', `/api/participants/${person.id}`);
     const other = await study.person();
-    const { page } = await openConsole(browser, '/console/participants');
-    await signIn(page, email);
+    const { page } = await openConsole(browser, '/console/participants', { as: email });
     for (const [asked, inAddress] of [
       [participant_code!, true],
       [external_id!, true],

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newParticipant, newStudy, user } from '../support/http.js';
 import { Stage } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, submit, textOf } from './browser.js';
 import { Visitor } from './stage.js';
 
 describe('the console’s page of reports', function () {
@@ -26,8 +26,7 @@ describe('the console’s page of reports', function () {
 
   it('shows plots and tables of the PDF, and narrows them', async () => {
     const { study, reader } = await reported();
-    const { page, faults } = await openConsole(browser, '/console/reports');
-    await signIn(page, reader.email);
+    const { page, faults } = await openConsole(browser, '/console/reports', { as: reader.email });
     // Of one study alone there is nothing to choose.
     expect(new URL(page.url()).pathname).to.equal(`/console/reports/${study.id}`);
     const said = await textOf(page, 'main');
@@ -79,8 +78,7 @@ describe('the console’s page of reports', function () {
   it('draws plots in the page’s theme, chosen or the browser’s', async () => {
     const { study, reader } = await reported();
     const path = `/console/reports/${study.id}`;
-    const { page, faults } = await openConsole(browser, path, { theme: 'dark' });
-    await signIn(page, reader.email);
+    const { page, faults } = await openConsole(browser, path, { theme: 'dark', as: reader.email });
     /** The colour in the corner of the first plot, and the page's behind it. */
     const colors = async (): Promise<unknown> => {
       await page.waitForFunction(`document.querySelector('.plot img').complete`, { polling: 250, timeout: 60_000 });
@@ -134,8 +132,7 @@ describe('the console’s page of reports', function () {
     });
     await newParticipant(stage.admin, study.id);
     const { email } = await user(stage.admin, 'investigator', { study_ids: [study.id] });
-    const { page, faults } = await openConsole(browser, `/console/reports/${study.id}`, { language: 'de' });
-    await signIn(page, email);
+    const { page, faults } = await openConsole(browser, `/console/reports/${study.id}`, { language: 'de', as: email });
     expect(await textOf(page, 'main'))
       .to.include('<script>alert(1)</script>')
       .and.to.include('Noch nichts.');

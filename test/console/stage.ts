@@ -3,6 +3,7 @@ import { Http } from '../support/http.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
 import { goodPassword, user } from '../support/http.js';
+import { ask } from '../support/request.js';
 
 /** A policy under which an override waits for a researcher. */
 export const withApproval = {
@@ -66,22 +67,18 @@ export class Visitor {
   }
 
   async send(method: string, path: string, form?: Record<string, string>, headers: Record<string, string> = {}) {
-    const response = await fetch(`${this.base}${path}`, {
-      method,
-      redirect: 'manual',
-      headers: {
-        cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-        ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
-        ...headers,
-      },
-      ...(form && { body: new URLSearchParams(form) }),
-    });
-    for (const line of response.headers.getSetCookie()) {
+    const all = {
+      cookie: [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+      ...headers,
+    };
+    const reply = await ask(`${this.base}${path}`, method, all, form && new URLSearchParams(form).toString());
+    for (const line of reply.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
       if (value === '') this.cookies.delete(name!);
       else this.cookies.set(name!, value!);
     }
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    return { status: reply.status, headers: reply.headers, text: reply.text };
   }
 
   get(path: string) {

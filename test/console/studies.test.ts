@@ -3,7 +3,7 @@ import { DAY, Stage } from '../anchor/stage.js';
 import { startApi } from '../support/api-process.js';
 import { goodPassword, newStudy, unique, user } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf, valueOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, setValue, submit, textOf, valueOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -26,8 +26,7 @@ describe('the console’s pages of studies', function () {
 
   it('leads from nothing to a study: template, preview, policy in words, first steps', async () => {
     const researcher = await user(stage.admin, 'researcher');
-    const { page, faults } = await openConsole(browser, '/console/studies');
-    await signIn(page, researcher.email);
+    const { page, faults } = await openConsole(browser, '/console/studies', { as: researcher.email });
     expect(await textOf(page, 'main')).to.include('There is no study yet');
     expect(await axe(page)).to.deep.equal([]);
     await submit(page, 'a.primary');
@@ -57,8 +56,7 @@ describe('the console’s pages of studies', function () {
 
   it('names templates in the reader’s language, and proposes that name for the study', async () => {
     const researcher = await user(stage.admin, 'researcher');
-    const { page } = await openConsole(browser, '/console/studies/new', { language: 'de' });
-    await signIn(page, researcher.email);
+    const { page } = await openConsole(browser, '/console/studies/new', { language: 'de', as: researcher.email });
     expect(await textOf(page, 'main'))
       .to.include('Kognition im Längsschnitt, drei Jahre')
       .and.to.include('Kognitives Altern')
@@ -74,8 +72,7 @@ describe('the console’s pages of studies', function () {
     for (const person of people.slice(0, 2)) await person.set(DAY);
     const { email } = await user(stage.admin, 'researcher', { study_ids: [study.id] });
     const path = `/console/studies/${study.id}/policy`;
-    const { page, faults } = await openConsole(browser, path);
-    await signIn(page, email);
+    const { page, faults } = await openConsole(browser, path, { as: email });
     const next = { ...manual, schedule_on_provisional: true, prerequisites: { require_eligibility_confirmed: true } };
     await setValue(page, 'textarea', '{ "sources": [');
     await submit(page, 'button[value=try]');
@@ -128,8 +125,7 @@ describe('the console’s pages of studies', function () {
       { study: study.id },
     );
     const path = `/console/studies/${study.id}/policy`;
-    const { page, faults } = await openConsole(browser, path);
-    await signIn(page, email);
+    const { page, faults } = await openConsole(browser, path, { as: email });
     const next = JSON.stringify({ ...manual, sources: [{ type: 'consent_workflow' }] });
     await setValue(page, 'textarea', next);
     await submit(page, 'button[value=try]');
@@ -172,8 +168,7 @@ describe('the console’s pages of studies', function () {
       do: 'try',
     });
     expect(tried.text).to.include('1 of 1 would move.').and.to.include('WAITS-');
-    const { page } = await openConsole(browser, path, { javascript: false, language: 'de' });
-    await signIn(page, email);
+    const { page } = await openConsole(browser, path, { javascript: false, language: 'de', as: email });
     expect(await textOf(page, 'main'))
       .to.include('Regeln als JSON')
       .and.to.include('eine bestätigte Eignung');
@@ -203,8 +198,7 @@ describe('the console’s pages of studies', function () {
     const person = await study.person();
     await person.set(DAY);
     const { email } = await user(stage.admin, 'researcher', { study_ids: [study.id] });
-    const { page } = await openConsole(browser, `/console/studies/${study.id}`);
-    await signIn(page, email);
+    const { page } = await openConsole(browser, `/console/studies/${study.id}`, { as: email });
     await submit(page, `a[href$="/windows/new"]`);
     await fill(page, { code: 'M1', name: SCRIPT, target_day: 'soon' });
     await submit(page, 'button[value=try]');
@@ -246,8 +240,7 @@ describe('the console’s pages of studies', function () {
   it('changes settings, and refuses what was overtaken with what was typed', async () => {
     const study = await newStudy(stage.admin, { study_name: SCRIPT, description: SCRIPT });
     const { email } = await user(stage.admin, 'researcher', { study_ids: [study.id] });
-    const { page } = await openConsole(browser, `/console/studies/${study.id}/settings`);
-    await signIn(page, email);
+    const { page } = await openConsole(browser, `/console/studies/${study.id}/settings`, { as: email });
     await fill(page, { timezone: 'Nowhere/Nothing' });
     await submit(page, 'button.primary');
     expect(await page.$('[name=timezone][aria-invalid]')).not.to.equal(null);

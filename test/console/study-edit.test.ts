@@ -3,7 +3,7 @@ import { DAY, Stage } from '../anchor/stage.js';
 import { newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ConsoleBrowser, axe, fill, openConsole, setValue, signIn, submit, textOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, setValue, submit, textOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 const SCRIPT = '<img src=x onerror=alert(1)>';
@@ -30,8 +30,7 @@ describe('the console’s pages of events, batteries and messages', function () 
     const person = await study.person();
     await person.set(DAY);
     const at = `/console/studies/${study.id}/events`;
-    const { page, faults } = await openConsole(browser, at);
-    await signIn(page, await researcher(study.id));
+    const { page, faults } = await openConsole(browser, at, { as: await researcher(study.id) });
     expect(await textOf(page, 'main')).to.include('plans its visits by visit windows');
     await submit(page, 'main a.button');
     await fill(page, { event_oid: 'SE_M1', name: SCRIPT, target_day: '30', repeat_count: '2' });
@@ -77,8 +76,7 @@ describe('the console’s pages of events, batteries and messages', function () 
   it('create a battery, add and change tasks, show what a publication changes, publish', async () => {
     const study = await newStudy(stage.admin);
     const list = `/console/studies/${study.id}/batteries`;
-    const { page, faults } = await openConsole(browser, list, { javascript: false });
-    await signIn(page, await researcher(study.id));
+    const { page, faults } = await openConsole(browser, list, { javascript: false, as: await researcher(study.id) });
     expect(await textOf(page, 'main')).to.include('The study has no battery yet');
     await fill(page, { code: 'B1', name: SCRIPT });
     await submit(page, 'main button.primary');
@@ -119,8 +117,7 @@ describe('the console’s pages of events, batteries and messages', function () 
       .and.to.include('Two back')
       .and.to.include('n: 2 3');
     expect((await battery()).version).to.equal(2);
-    const scripted = await openConsole(browser, `${list}/${id}`);
-    await signIn(scripted.page, await researcher(study.id));
+    const scripted = await openConsole(browser, `${list}/${id}`, { as: await researcher(study.id) });
     await scripted.page.select('#language', 'de');
     await submit(scripted.page, '#preview button');
     await scripted.page.click('#preview summary');
@@ -185,8 +182,7 @@ describe('the console’s pages of events, batteries and messages', function () 
   it('change reminders, contact and words of messages, in German and on a phone', async () => {
     const study = await newStudy(stage.admin);
     const path = `/console/studies/${study.id}/messages`;
-    const { page, faults } = await openConsole(browser, path, { language: 'de' });
-    await signIn(page, await researcher(study.id));
+    const { page, faults } = await openConsole(browser, path, { language: 'de', as: await researcher(study.id) });
     expect(await axe(page)).to.deep.equal([]);
     await page.setViewport({ width: 320, height: 640 });
     expect(Number(await page.evaluate('document.documentElement.scrollWidth'))).to.be.at.most(320);

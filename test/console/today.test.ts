@@ -96,8 +96,7 @@ describe('the console’s visits of today', function () {
 
   it('are completed from the list, and twice makes no difference', async () => {
     const { site, visits } = await filled();
-    const { page, faults } = await openConsole(browser, '/console/today');
-    await signIn(page, (await staffOf(site.study.id)).email);
+    const { page, faults } = await openConsole(browser, '/console/today', { as: (await staffOf(site.study.id)).email });
     expect(await textOf(page, 'main'))
       .to.include('In window now 3')
       .and.to.include('2 days left');
@@ -153,8 +152,9 @@ describe('the console’s visits of today', function () {
 
   it('are completed for an earlier day, and cancelled with a reason', async () => {
     const { site, visits } = await filled();
-    const { page } = await openConsole(browser, `/console/visits/${visits.opening.id}`);
-    await signIn(page, (await staffOf(site.study.id)).email);
+    const { page } = await openConsole(browser, `/console/visits/${visits.opening.id}`, {
+      as: (await staffOf(site.study.id)).email,
+    });
     await fill(page, { reason: 'the participant has moved' });
     await submit(page, 'button.danger');
     expect(await textOf(page, 'main')).to.include('The visit is cancelled.');
@@ -230,8 +230,7 @@ describe('the console’s visits of today', function () {
     } finally {
       await stage.close();
     }
-    const { page } = await openConsole(browser, '/console/today');
-    await signIn(page, (await staffOf(site.study.id)).email);
+    const { page } = await openConsole(browser, '/console/today', { as: (await staffOf(site.study.id)).email });
     await page.emulateMediaType('print');
     expect(await textOf(page, '.pages')).to.include('1 to 50 of 52');
     await page.emulateMediaType('screen');
@@ -267,8 +266,9 @@ describe('the console’s visits of today', function () {
     const { site, visits } = await filled();
     const email = `${unique('p')}@example.org`;
     await site.http.expect(200, 'PATCH', `/api/participants/${site.participant.id}`, { email });
-    const { page } = await openConsole(browser, `/console/visits/${visits.wide.id}`);
-    await signIn(page, (await staffOf(site.study.id)).email);
+    const { page } = await openConsole(browser, `/console/visits/${visits.wide.id}`, {
+      as: (await staffOf(site.study.id)).email,
+    });
     await submit(page, 'button[value=email]');
     expect(await textOf(page, 'main')).to.include('The portal link is on its way.');
     const { mail_ui } = await service();
@@ -368,8 +368,10 @@ describe('the console’s visits of today', function () {
       .and.to.include(`Closing,${day(-5)},${day(-5)},${day(2)},UTC`);
     const page = await visitor.get('/console/today');
     expect(page.text).to.include('=cmd|calc &lt;script>').and.not.to.include('<script>alert');
-    const paper = await openConsole(browser, '/console/today', { viewport: { width: 718, height: 1_000 } });
-    await signIn(paper.page, (await staffOf(site.study.id)).email);
+    const paper = await openConsole(browser, '/console/today', {
+      viewport: { width: 718, height: 1_000 },
+      as: (await staffOf(site.study.id)).email,
+    });
     const row = () => paper.page.evaluate(`getComputedStyle(document.querySelector('main tbody tr')).display`);
     expect(await row(), 'as cards on a tablet').to.equal('block');
     await paper.page.emulateMediaType('print');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { generateSync } from 'otplib';
 import { goodPassword, login, newStudy, unique, user } from '../support/http.js';
 import { Stage } from '../anchor/stage.js';
-import { ConsoleBrowser, axe, fill, openConsole, signIn, submit, textOf, valueOf } from './browser.js';
+import { ConsoleBrowser, axe, fill, openConsole, submit, textOf, valueOf } from './browser.js';
 import { Visitor, hiddenIn, tokenIn } from './stage.js';
 
 describe('the console’s pages of users', function () {
@@ -42,8 +42,7 @@ describe('the console’s pages of users', function () {
       timezone: 'Europe/Berlin',
     });
     const invited = `${unique('person')}@example.org`;
-    const { page, faults } = await openConsole(browser, '/console/users', { javascript: false });
-    await signIn(page, email);
+    const { page, faults } = await openConsole(browser, '/console/users', { javascript: false, as: email });
     await submit(page, 'a[href="/console/users/invite"]');
     await fill(page, { email: invited, name: 'Ada <i>Lovelace</i>' });
     await page.click(`[name=study_ids][value="${study.id}"]`);
@@ -76,8 +75,7 @@ describe('the console’s pages of users', function () {
 
   it('find by a part of name or email, which stands in no address', async () => {
     const { email: sought } = await user(stage.admin, 'coordinator');
-    const { page } = await openConsole(browser, '/console/users');
-    await signIn(page, email);
+    const { page } = await openConsole(browser, '/console/users', { as: email });
     await fill(page, { search: sought });
     await submit(page, '[action="/console/users/search"] button');
     expect(await textOf(page, 'main table')).to.include(sought);
@@ -97,8 +95,7 @@ describe('the console’s pages of users', function () {
     });
     await someone.expect(200, 'POST', '/api/auth/mfa/verify', { code: generateSync({ secret: made.secret }) });
     const { id } = await shown(someone.email);
-    const { page } = await openConsole(browser, `/console/users/${id}`);
-    await signIn(page, email);
+    const { page } = await openConsole(browser, `/console/users/${id}`, { as: email });
     expect(await textOf(page, 'main')).to.match(/logins? (is|are) open/);
     await submit(page, `[action="/console/users/${id}/mfa-reset"] button`);
     expect(await textOf(page, 'main'))

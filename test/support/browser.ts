@@ -10,6 +10,8 @@ const WITHOUT = [
   '--disable-background-networking',
   '--disable-dev-shm-usage',
   '--no-first-run',
+  // Pages of one browser context share a process.
+  '--renderer-process-limit=1',
   // A spare process for the next page, always kept ready.
   '--disable-features=SpareRendererForSitePerProcess',
 ];

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { holdAgainstContract } from './contract.js';
 import { beginning, collect } from './examples.js';
+import { ask } from './request.js';
 import { service } from './service.js';
 
 /** What tests read of an answer without saying more of it. */
@@ -45,28 +46,31 @@ export class Http {
   async send<T = Loose>(method: string, path: string, body?: unknown, options: Options = {}): Promise<Answer<T>> {
     const type = options.raw?.type ?? (body === undefined ? undefined : 'application/json');
     const content = options.raw?.content ?? (body === undefined ? undefined : JSON.stringify(body));
-    const response = await fetch(`${this.base}${path}`, {
-      method,
-      redirect: 'manual',
-      headers: {
-        ...(this.token && { Authorization: `Bearer ${this.token}` }),
-        ...(type && { 'Content-Type': type }),
-        ...options.headers,
-      },
-      ...(content !== undefined && { body: content as RequestInit['body'] }),
-    });
-    const text = await response.text();
-    const contentType = response.headers.get('content-type') ?? '';
+    const headers = {
+      ...(this.token && { Authorization: `Bearer ${this.token}` }),
+      ...(type && { 'Content-Type': type }),
+      ...options.headers,
+    };
+    const reply = await ask(`${this.base}${path}`, method, headers, content);
+    const { status, text } = reply;
+    const contentType = reply.header('content-type') ?? '';
     const parsed: unknown = contentType.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
-    holdAgainstContract(method, new URL(path, this.base).pathname, response.status, contentType, parsed);
-    collect(method, path, response.status, () => ({
+    holdAgainstContract(method, new URL(path, this.base).pathname, status, contentType, parsed);
+    collect(method, path, status, () => ({
       given: type !== undefined && content !== undefined && body === undefined ? beginning(type, content) : { body },
       answered:
         parsed === undefined && text !== ''
-          ? beginning(contentType, text, response.headers.get('content-disposition'))
+          ? beginning(contentType, text, reply.header('content-disposition'))
           : { body: parsed },
     }));
-    return { status: response.status, headers: response.headers, body: parsed as T, text };
+    return {
+      status,
+      text,
+      body: parsed as T,
+      get headers() {
+        return reply.headers;
+      },
+    };
   }
 
   get<T = Loose>(path: string, options?: Options) {
