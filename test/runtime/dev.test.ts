@@ -110,14 +110,9 @@ describe('npm run dev', function () {
     process.kill(pids.api!, 'SIGKILL');
     await said('api is back', from);
     expect(await version()).to.equal('saved once');
-    save(ANSWER, withVersion('saved twice'));
-    await until(async () => (await version()) === 'saved twice', {
-      timeout: 120_000,
-      what: 'the corrected answer',
-    });
   });
 
-  it('says why the new code does not start, and starts it when it is fixed', async () => {
+  it('takes the code that compiles again, says why it does not start, and starts it when it is fixed', async () => {
     const from = output.length;
     save(ANSWER, `${withVersion('never')}\nthrow new Error('a fault at the start');\n`);
     await said('a fault at the start', from);

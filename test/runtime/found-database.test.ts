@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   chownSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -13,9 +14,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import pg from 'pg';
+import { SecretBox } from '../../db/client/crypto.js';
+import { subscriptionSecretPlace } from '../../db/events/event-subscriptions.queries.js';
+import { encryptionKeyBytes } from '../../settings.js';
 import { login, newStudy } from '../support/http.js';
 import { failedStart, startService, temporaryDataDir, type Service } from '../support/service.js';
-import { copyTemplate } from '../support/template.js';
+import { copyTemplate, withDatabaseOf } from '../support/template.js';
 
 /** A start that cannot go on says so in a sentence, without a stack, and exits with 1. */
 async function refused(dataDir: string, settings: Record<string, string> = {}): Promise<string> {
@@ -46,16 +51,38 @@ describe('A start on a data folder that is there', function () {
   const { dataDir, database } = outside();
   /** With the key of the rotation. */
   const rotated = { DATA_DIR: dataDir, DATACAPTURE_ENCRYPTION_KEY: randomBytes(32).toString('hex') };
+  const folderKey = join(dataDir, 'keys', 'DATACAPTURE_ENCRYPTION_KEY');
   let service: Service;
   before(async () => {
-    service = await startService({ DATA_DIR: dataDir });
-    await savesSubscription(service);
+    // Without a prepared one, a first start makes it.
+    if (!existsSync(database)) await (await startService({ DATA_DIR: dataDir })).stop();
+    await hasSubscription();
   });
   after(async () => {
     await service?.stop();
   });
 
-  /** What DATACAPTURE_ENCRYPTION_KEY encrypts. */
+  /** What DATACAPTURE_ENCRYPTION_KEY encrypts, with the key of the folder, before anything runs on it. */
+  const hasSubscription = () =>
+    withDatabaseOf(dataDir, async (connectionString) => {
+      const client = new pg.Client({ connectionString });
+      await client.connect();
+      try {
+        const [study, id] = [randomUUID(), randomUUID()];
+        const box = new SecretBox(encryptionKeyBytes(readFileSync(folderKey, 'utf8').trim()));
+        await client.query(`insert into studies (id, study_code, study_name) values ($1, 'FOUND', 'There before')`, [
+          study,
+        ]);
+        await client.query(
+          `insert into event_subscriptions (id, study_id, url, events, secret_encrypted) values ($1, $2, 'http://127.0.0.1:9/', '{ENROLLMENT_DATE_SET}', $3)`,
+          [id, study, box.seal('a secret', subscriptionSecretPlace(id))],
+        );
+      } finally {
+        await client.end();
+      }
+    });
+
+  /** Another one. */
   async function savesSubscription({ run }: Service): Promise<void> {
     const { http } = await login(run.api, run.admin_email, run.admin_password ?? '');
     const study = await newStudy(http);
@@ -63,69 +90,11 @@ describe('A start on a data folder that is there', function () {
     await http.expect(201, 'POST', `/api/studies/${study.id as string}/event-subscriptions`, subscription);
   }
 
-  describe('a database that a start finds', () => {
-    it('is left alone where the service of another folder works on it, of which this one is a copy', async () => {
-      const copy = temporaryDataDir();
-      execFileSync('cp', ['-a', dataDir, copy]);
-      for (const name of ['run.json', 'supervisor.json']) rmSync(join(copy, name));
-      const { supervisor, postgres } = service.run.pids;
-      expect(await refused(copy))
-        .to.contain(`works on it (process ${supervisor})`)
-        .and.to.contain(database);
-      expect(service.current().pids.postgres).to.equal(postgres);
-      expect((await fetch(`${service.run.api}/api/health/db`)).status).to.equal(200);
-    });
-
-    it('is missed where it has gone: no empty one is made in its stead', async () => {
-      await service.stop();
-      expect(readdirSync(join(database, '..')), 'no lock is left').to.deep.equal(['postgres']);
-      const away = `${database}.away`;
-      renameSync(database, away);
-      expect(await refused(dataDir)).to.contain('is gone: there was one since');
-      mkdirSync(database);
-      expect(await refused(dataDir), 'a place where nothing is mounted').to.contain('is gone: there was one since');
-      rmSync(database, { recursive: true });
-      expect(existsSync(database)).to.equal(false);
-      renameSync(away, database);
-
-      const parent = join(database, '..');
-      renameSync(parent, `${parent}.away`);
-      expect(await refused(dataDir)).to.contain(`points to ${database}, which is not there`);
-      renameSync(`${parent}.away`, parent);
-    });
-
-    it('is refused where it is not whole, or no folder', async () => {
-      const version = join(database, 'PG_VERSION');
-      renameSync(version, `${version}.away`);
-      expect(await refused(dataDir)).to.contain('holds no whole database: its file PG_VERSION is missing or empty');
-      expect(readdirSync(join(database, '..'))).to.deep.equal(['postgres']);
-      renameSync(`${version}.away`, version);
-      const other = temporaryDataDir();
-      mkdirSync(other, { mode: 0o711 });
-      writeFileSync(join(other, 'postgres'), 'a file');
-      expect(await refused(other)).to.contain(`${join(other, 'postgres')} is not a folder`);
-    });
-
-    it('is refused where it belongs to another user, with the command that mends it', async function () {
-      if (process.getuid?.() !== 0) this.skip();
-      const { uid, gid } = statSync(database);
-      chownSync(database, 0, 0);
-      expect(await refused(dataDir)).to.contain(`(chown -R ${uid} ${database})`);
-      chownSync(database, uid, gid);
-    });
-  });
-
   describe('Another DATACAPTURE_ENCRYPTION_KEY', () => {
     const rotate = () =>
-      failedStart(rotated, [
-        process.execPath,
-        'dist/scripts/rotate-datacapture-key.js',
-        '--old-key-file',
-        join(dataDir, 'keys', 'DATACAPTURE_ENCRYPTION_KEY'),
-      ]);
+      failedStart(rotated, [process.execPath, 'dist/scripts/rotate-datacapture-key.js', '--old-key-file', folderKey]);
 
     it('is taken after the rotation that docs/OPERATIONS.md describes, by the folder of the running service alone', async () => {
-      await service.stop();
       // Nothing runs: the folder names no database.
       const stopped = await rotate();
       expect([stopped.code, stopped.output]).to.deep.equal([1, stopped.output]);
@@ -150,13 +119,67 @@ describe('A start on a data folder that is there', function () {
       );
       const { code, output } = await rotate();
       expect(code, output).to.equal(0);
+    });
+  });
+
+  describe('a database that a start finds', () => {
+    it('is left alone where the service of another folder works on it, of which this one is a copy', async () => {
+      const copy = temporaryDataDir();
+      execFileSync('cp', ['-a', dataDir, copy]);
+      for (const name of ['run.json', 'supervisor.json']) rmSync(join(copy, name));
+      const { supervisor, postgres } = service.run.pids;
+      expect(await refused(copy, rotated))
+        .to.contain(`works on it (process ${supervisor})`)
+        .and.to.contain(database);
+      expect(service.current().pids.postgres).to.equal(postgres);
+      expect((await fetch(`${service.run.api}/api/health/db`)).status).to.equal(200);
+    });
+
+    it('is missed where it has gone: no empty one is made in its stead', async () => {
       await service.stop();
+      expect(readdirSync(join(database, '..')), 'no lock is left').to.deep.equal(['postgres']);
+      const away = `${database}.away`;
+      renameSync(database, away);
+      expect(await refused(dataDir, rotated)).to.contain('is gone: there was one since');
+      mkdirSync(database);
+      expect(await refused(dataDir, rotated), 'a place where nothing is mounted').to.contain(
+        'is gone: there was one since',
+      );
+      rmSync(database, { recursive: true });
+      expect(existsSync(database)).to.equal(false);
+      renameSync(away, database);
+
+      const parent = join(database, '..');
+      renameSync(parent, `${parent}.away`);
+      expect(await refused(dataDir, rotated)).to.contain(`points to ${database}, which is not there`);
+      renameSync(`${parent}.away`, parent);
+    });
+
+    it('is refused where it is not whole, or no folder', async () => {
+      const version = join(database, 'PG_VERSION');
+      renameSync(version, `${version}.away`);
+      expect(await refused(dataDir, rotated)).to.contain(
+        'holds no whole database: its file PG_VERSION is missing or empty',
+      );
+      expect(readdirSync(join(database, '..'))).to.deep.equal(['postgres']);
+      renameSync(`${version}.away`, version);
+      const other = temporaryDataDir();
+      mkdirSync(other, { mode: 0o711 });
+      writeFileSync(join(other, 'postgres'), 'a file');
+      expect(await refused(other)).to.contain(`${join(other, 'postgres')} is not a folder`);
+    });
+
+    it('is refused where it belongs to another user, with the command that mends it', async function () {
+      if (process.getuid?.() !== 0) this.skip();
+      const { uid, gid } = statSync(database);
+      chownSync(database, 0, 0);
+      expect(await refused(dataDir, rotated)).to.contain(`(chown -R ${uid} ${database})`);
+      chownSync(database, uid, gid);
     });
   });
 
   describe('what it says', () => {
     it('tells which key is missing where what Temporal holds was sealed with another one', async () => {
-      await service.stop();
       const key = join(dataDir, 'keys', 'TEMPORAL_PAYLOAD_KEY');
       renameSync(key, `${key}.away`);
       const output = await refused(dataDir, rotated);

@@ -6,13 +6,15 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { identify } from '../../scripts/runtime/processes.js';
 import { login } from '../support/http.js';
-import { failedStart, startService, until, type RunJson, type Service } from '../support/service.js';
+import { failedStart, service as sharedService, startService, until } from '../support/service.js';
+import type { RunJson, Service } from '../support/service.js';
+import { withDatabaseOf } from '../support/template.js';
 
 type PartName = Exclude<keyof RunJson['pids'], 'supervisor'>;
 const PARTS: PartName[] = ['postgres', 'temporal', 'mail', 'worker', 'api'];
 
-const query = async (run: RunJson, sql: string): Promise<pg.QueryResult> => {
-  const client = new pg.Client({ connectionString: run.database_url });
+const query = async ({ database_url }: { database_url: string }, sql: string): Promise<pg.QueryResult> => {
+  const client = new pg.Client({ connectionString: database_url });
   await client.connect();
   try {
     return await client.query(sql);
@@ -59,11 +61,13 @@ const GIVEN = {
   SESSION_SECRET: 'p1Wn9bVe5cXq2zMr7tYk4uHs8dJf6gLo',
 };
 
+const SETTINGS = { HOST: '0.0.0.0', ...GIVEN };
+
 /** The one that all of these tests look at. */
 let service: Service;
 before('a service of one’s own', async function () {
   this.timeout(240_000);
-  service = await startService({ HOST: '0.0.0.0', ...GIVEN });
+  service = await startService(SETTINGS);
 });
 after(async () => {
   await service?.stop();
@@ -204,10 +208,13 @@ describe('a service that runs, is stopped or killed', function () {
   }
 
   it('stops without a process or run.json left, and goes on with its data after every kind of end', async () => {
-    const beside = service.current();
-    const first = await startService();
+    const other = await sharedService();
+    const besideNow = () => JSON.parse(readFileSync(join(other.data_dir, 'run.json'), 'utf8')) as RunJson;
+    const beside = besideNow();
+    const first = service;
     const { dataDir } = first;
-    const everything = Object.values(first.run.pids);
+    const again = () => startService({ ...SETTINGS, DATA_DIR: dataDir });
+    const everything = Object.values(first.current().pids);
     await query(first.run, `create table kept (step text); insert into kept values ('stopped')`);
     expect(await first.stop()).to.equal(0);
     expect(everything.filter(runs), 'left after a stop').to.deep.equal([]);
@@ -215,18 +222,18 @@ describe('a service that runs, is stopped or killed', function () {
     expect(existsSync(join(dataDir, 'supervisor.json'))).to.equal(false);
     expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).to.equal(false);
 
-    const second = await startService({ DATA_DIR: dataDir });
+    const second = (service = await again());
     expect(second.run.admin_password).to.equal(first.run.admin_password);
     await query(second.run, `insert into kept values ('killed whole')`);
     await second.kill('everything');
 
-    const third = await startService({ DATA_DIR: dataDir });
+    const third = (service = await again());
     await query(third.run, `insert into kept values ('killed supervisor')`);
     await third.kill('supervisor');
     // Anyone who has a channel to it goes by itself; the two servers wait for the next start.
     expect(runs(third.run.pids.postgres)).to.equal(true);
 
-    const fourth = await startService({ DATA_DIR: dataDir });
+    const fourth = (service = await again());
     expect(
       Object.entries(third.run.pids).filter(([, pid]) => runs(pid)),
       'left of the service that was killed',
@@ -234,37 +241,9 @@ describe('a service that runs, is stopped or killed', function () {
     const { rows } = await query(fourth.run, 'select step from kept order by step');
     expect(rows.map(({ step }) => step)).to.deep.equal(['killed supervisor', 'killed whole', 'stopped']);
 
-    // All the time beside the one of the tests above, whose processes nobody has touched.
-    for (const { run } of [service, fourth]) expect((await fetch(`${run.api}/api/health`)).status).to.equal(200);
-    expect(service.current()).to.deep.equal(beside);
-
-    await query(
-      fourth.run,
-      `insert into studies (study_code, study_name) values ('KEY', 'Encrypted with another key')`,
-    );
-    await query(
-      fourth.run,
-      `insert into datacapture_configs (study_id, api_url, api_token_encrypted) select id, 'https://capture.example.org/api/', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`,
-    );
-    await query(
-      fourth.run,
-      `insert into user_mfa (user_id, secret_sealed, verified_at) select id, 'v1:0123456789ab:a:b:c', now() from users`,
-    );
-    await query(
-      fourth.run,
-      `insert into event_subscriptions (study_id, url, events, secret_encrypted) select id, 'https://events.example.org/', '{ENROLLMENT_DATE_SET}', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`,
-    );
-    expect(await fourth.stop()).to.equal(0);
-    const wrongKey = await failedStart({ DATA_DIR: dataDir });
-    expect(wrongKey.code).to.equal(1);
-    expect(wrongKey.output).to.contain(
-      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration, 1 second factor, ' +
-        '1 event subscription were encrypted with another key.',
-    );
-    expect(readdirSync(dataDir), 'nothing half-started')
-      .not.to.include.members(['run.json'])
-      .and.not.to.include.members(['supervisor.json']);
-    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).to.equal(false);
+    // All the time beside the one that tests share, whose processes nobody has touched.
+    for (const { api } of [other, fourth.run]) expect((await fetch(`${api}/api/health`)).status).to.equal(200);
+    expect(besideNow()).to.deep.equal(beside);
   });
 
   it('ends with 0, and does not start again when its schema has become newer than the program', async () => {
@@ -278,5 +257,39 @@ describe('a service that runs, is stopped or killed', function () {
     expect(output)
       .to.contain('The database schema is newer than this program (it holds 9999-of-tomorrow)')
       .and.not.to.match(/^\s+at /m);
+  });
+
+  it('does not start with another key than the one of what is stored', async () => {
+    const { dataDir } = service;
+    await withDatabaseOf(dataDir, async (database_url) => {
+      const database = { database_url };
+      await query(database, `delete from knex_migrations where name = '9999-of-tomorrow'`);
+      await query(
+        database,
+        `insert into studies (study_code, study_name) values ('KEY', 'Encrypted with another key')`,
+      );
+      await query(
+        database,
+        `insert into datacapture_configs (study_id, api_url, api_token_encrypted) select id, 'https://capture.example.org/api/', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`,
+      );
+      await query(
+        database,
+        `insert into user_mfa (user_id, secret_sealed, verified_at) select id, 'v1:0123456789ab:a:b:c', now() from users`,
+      );
+      await query(
+        database,
+        `insert into event_subscriptions (study_id, url, events, secret_encrypted) select id, 'https://events.example.org/', '{ENROLLMENT_DATE_SET}', 'v1:0123456789ab:a:b:c' from studies where study_code = 'KEY'`,
+      );
+    });
+    const wrongKey = await failedStart({ DATA_DIR: dataDir });
+    expect(wrongKey.code).to.equal(1);
+    expect(wrongKey.output).to.contain(
+      'DATACAPTURE_ENCRYPTION_KEY does not decrypt what is stored: 1 capture-system configuration, 1 second factor, ' +
+        '1 event subscription were encrypted with another key.',
+    );
+    expect(readdirSync(dataDir), 'nothing half-started')
+      .not.to.include.members(['run.json'])
+      .and.not.to.include.members(['supervisor.json']);
+    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).to.equal(false);
   });
 });

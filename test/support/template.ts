@@ -32,8 +32,27 @@ export async function prepareTemplate(folder: string): Promise<void> {
   const settings = readSettings(testEnvironment({ DATA_DIR: dir.path, HOST }));
   const secrets = secretsFor(settings, dir.keys);
   const password = keep(dir.keys, 'POSTGRES_PASSWORD');
+  await prepareCluster(await placePostgres(dir.path, ignoreProgress), password, new AbortController().signal);
+  await withDatabaseOf(folder, async (url) => {
+    await prepareDatabase(url, {
+      appPassword: secrets.DATABASE_APP_PASSWORD,
+      encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY,
+      admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD },
+    });
+    keepAdminPassword(dir.keys, secrets.ADMIN_PASSWORD);
+  });
+}
+
+/**
+ * Runs the PostgreSQL of a data folder alone, for as long as `work` takes: what is stored is made or changed without a
+ * service.
+ * @param folder with a database, and without a service that runs on it
+ * @param work gets the URL of the database's owner
+ */
+export async function withDatabaseOf(folder: string, work: (url: string) => Promise<void>): Promise<void> {
+  const dir = openDataDir(folder);
+  const password = keep(dir.keys, 'POSTGRES_PASSWORD');
   const place = await placePostgres(dir.path, ignoreProgress);
-  await prepareCluster(place, password, new AbortController().signal);
   const { postgres } = await reservePorts(HOST, { postgres: 'auto' as const });
   const log = join(dir.logs, 'postgres.log');
   const release = () => postgres.release();
@@ -43,12 +62,7 @@ export async function prepareTemplate(folder: string): Promise<void> {
   );
   await server.start();
   try {
-    await prepareDatabase(postgresUrl(HOST, postgres.port, password), {
-      appPassword: secrets.DATABASE_APP_PASSWORD,
-      encryptionKey: secrets.DATACAPTURE_ENCRYPTION_KEY,
-      admin: { email: settings.ADMIN_EMAIL, password: secrets.ADMIN_PASSWORD },
-    });
-    keepAdminPassword(dir.keys, secrets.ADMIN_PASSWORD);
+    await work(postgresUrl(HOST, postgres.port, password));
   } finally {
     await server.stop();
   }
