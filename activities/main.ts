@@ -41,6 +41,7 @@ import { WorkerHeartbeat } from './operations/worker-heartbeat.js';
 import { createAnchorActivities } from './index.js';
 import { activityMetrics, serveWorkerMetrics } from './operations/metrics.js';
 import { openMessaging } from './notifications/notifications.activities.js';
+import { Lookout } from './operations/lookout.js';
 import { Reconciler } from './operations/reconcile.js';
 import { createMessageHandler } from './outbox/message-handler.js';
 import { OutboxRelay } from './outbox/outbox-relay.js';
@@ -235,6 +236,15 @@ if (checkpointer) checkpointer.start();
 else log.warn('AUDIT_SIGNING_KEY is not set: audit chains are not signed');
 const dispatcher = new EventDispatcher({ database, settings, log });
 dispatcher.start();
+const lookout = new Lookout({
+  database,
+  log,
+  found: ({ messages, subscriptions }) => {
+    if (messages) relay.wake();
+    dispatcher.note(subscriptions);
+  },
+});
+lookout.start();
 
 const drain = () => {
   if (worker.getState() === 'RUNNING') worker.shutdown();
@@ -256,6 +266,7 @@ stopClock();
 await reconciler.stop();
 await failingWorkflows.stop();
 await lifeSigns.stop();
+await lookout.stop();
 await dispatcher.stop();
 await relay.stop();
 messaging.close();

@@ -103,13 +103,31 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
 }
 
 /**
- * Standard output, flushed a few times a second: with a write for each line, a burst of requests spends more on its
- * access log than on its routes.
+ * Standard output, written a few times a second: with a write for each line, a burst of requests spends more on its
+ * access log than on its routes. Without a line there is no timer: the logger's own flushes an empty buffer, too, by
+ * another thread, which was most of what an idle process did.
  */
 function gathered(): DestinationStream {
-  const destination = pino.destination({ dest: 1, sync: false, minLength: LOG_BYTES, periodicFlush: LOG_MS });
-  process.on('exit', () => destination.flushSync());
-  return destination;
+  const output = pino.destination({ dest: 1, sync: false });
+  let lines = '';
+  let timer: NodeJS.Timeout | undefined;
+  const pass = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    output.write(lines);
+    lines = '';
+  };
+  process.on('exit', () => {
+    output.flushSync();
+    if (lines !== '') pino.destination({ dest: 1, sync: true }).write(lines);
+  });
+  return {
+    write: (line) => {
+      lines += line;
+      if (lines.length >= LOG_BYTES) pass();
+      else timer ??= setTimeout(pass, LOG_MS).unref();
+    },
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { anySubscription, claimDeliveries } from '../../db/events/event-deliveries.queries.js';
+import { claimDeliveries } from '../../db/events/event-deliveries.queries.js';
 import type { ClaimedDelivery } from '../../db/events/event-deliveries.queries.js';
 import { withStudyScope } from '../../db/client/transaction.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
@@ -11,7 +11,7 @@ import { faultCode } from '../../db/client/connection/driver-faults.js';
 const CONCURRENCY = 64,
   EACH = 8;
 const POLL_MS = 250,
-  IDLE_POLL_MS = 1_000,
+  AWAY_POLL_MS = 1_000,
   LAST_WAIT_MS = 3_000;
 
 /**
@@ -22,6 +22,7 @@ const POLL_MS = 250,
  */
 export class EventDispatcher {
   private stopping = false;
+  private subscribed = false;
   private readonly pause = new WakeableTimer();
   private loop: Promise<void> | undefined;
   private readonly inHand = new Map<string, { subscription: string; done: Promise<void> }>();
@@ -30,6 +31,12 @@ export class EventDispatcher {
 
   start(): void {
     this.loop = this.run();
+  }
+
+  /** @param subscribed whether there is a subscription: without one it claims nothing */
+  note(subscribed: boolean): void {
+    if (subscribed && !this.subscribed) this.pause.wake();
+    this.subscribed = subscribed;
   }
 
   /** Stops claiming and waits a moment for running deliveries; the others are claimed again when their lease ends. */
@@ -45,10 +52,9 @@ export class EventDispatcher {
 
   private async run(): Promise<void> {
     while (!this.stopping) {
-      let pause = IDLE_POLL_MS;
+      let pause = POLL_MS;
       try {
-        if (await anySubscription(this.deps.database)) {
-          pause = POLL_MS;
+        if (this.subscribed) {
           const claimed = await this.claim();
           for (const delivery of claimed) this.take(delivery);
           // More may be pending than were claimed.
@@ -56,8 +62,9 @@ export class EventDispatcher {
         }
       } catch (fault) {
         this.deps.log.warn({ fault: faultCode(fault) ?? (fault as Error).name }, 'events: the database is away');
+        pause = AWAY_POLL_MS;
       }
-      if (pause > 0 && !this.stopping) await this.pause.wait(pause);
+      if (pause > 0 && !this.stopping) await this.pause.wait(this.subscribed ? pause : undefined);
     }
   }
 

@@ -12,7 +12,8 @@ import { StartedWork } from '../util/started-work.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
 
-const POLL_MS = 1000;
+/** The interval of looking for messages when nothing is known to be due. */
+export const POLL_MS = 1000;
 /**
  * Unprocessed triggers of the last second: this many are a burst that exceeds the processing rate. Their senders try
  * once and wait for the answer, while processing can wait; so the burst is accepted first and processed when it is

@@ -9,9 +9,9 @@ import type { StartedWork } from '../util/started-work.js';
 import type { Database } from '../../db/client/database.js';
 
 /**
- * Delivers committed messages to Temporal and to the mail server. It is woken by notifications and also polls; a
- * message is leased, delivered, then deleted, so that it arrives at least once after any crash: ids remove duplicates.
- * Messages to persons have their own lane: a hanging mail server must not delay participants' workflows.
+ * Delivers committed messages to Temporal and to the mail server. It is woken by notifications and by the
+ * lookout; a message is leased, delivered, then deleted, so that it arrives at least once after any crash: ids remove
+ * duplicates. Messages to persons have their own lane: a hanging mail server must not delay participants' workflows.
  */
 export class OutboxRelay {
   private readonly lanes: RelayQueue[];
@@ -29,10 +29,10 @@ export class OutboxRelay {
     },
   ) {
     this.lanes = [
-      new RelayQueue(deps, new WorkflowClaimer(deps.database, deps.traffic, deps.started)),
-      new RelayQueue(deps, new NotificationClaimer(deps.database)),
+      new RelayQueue(deps, new WorkflowClaimer(deps.database, deps.traffic, deps.started), 'waits'),
+      new RelayQueue(deps, new NotificationClaimer(deps.database), 'waits'),
     ];
-    // Without its connection polling alone continues.
+    // Without its connection the lookout alone wakes it.
     this.listener = new Listener({
       url: deps.listenUrl,
       appPassword: deps.appPassword,
@@ -50,6 +50,11 @@ export class OutboxRelay {
   start(): void {
     for (const lane of this.lanes) lane.start();
     this.listener.start();
+  }
+
+  /** Messages are due. */
+  wake(): void {
+    for (const lane of this.lanes) lane.wake();
   }
 
   /** Resolves when running messages are delivered or returned. */

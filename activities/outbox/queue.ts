@@ -9,6 +9,7 @@ import {
 } from '../../db/outbox/claims.queries.js';
 import type { OutboxRow } from '../../db/outbox/claims.queries.js';
 import { WakeableTimer } from '../util/wakeable-timer.js';
+import { POLL_MS } from './claimer.js';
 import type { OutboxClaimer } from './claimer.js';
 import type { Database } from '../../db/client/database.js';
 import { faultCode } from '../../db/client/connection/driver-faults.js';
@@ -50,9 +51,11 @@ export class RelayQueue {
   private readonly underWay = new Set<Taken>();
   private renewals: NodeJS.Timeout | undefined;
 
+  /** @param idle `polls`: it looks for due messages itself; `waits`: somebody else does, and wakes it */
   constructor(
     private readonly deps: { database: Database; deliver: MessageHandler; log: Logger },
     private readonly claims: OutboxClaimer,
+    private readonly idle: 'polls' | 'waits' = 'polls',
   ) {}
 
   start(): void {
@@ -67,6 +70,11 @@ export class RelayQueue {
     await this.giveBack(this.queue.splice(0));
     await Promise.all([...this.underWay].map(({ delivery }) => delivery));
     clearInterval(this.renewals);
+  }
+
+  /** Something is due: claims it now. */
+  wake(): void {
+    this.pause.wake();
   }
 
   /** Something may be due. */
@@ -90,7 +98,7 @@ export class RelayQueue {
         const batch = most > 0 ? await this.claims.claim(most) : [];
         this.take(batch, until);
         this.begin();
-        if (batch.length > 0) await Promise.race([this.idle(), sleep(BATCH_PATIENCE_MS)]);
+        if (batch.length > 0) await Promise.race([this.allDelivered(), sleep(BATCH_PATIENCE_MS)]);
         // After a delivered message the next one of its subject may be due.
         if (most > 0 && (batch.length === most || (this.claims.delay === 0 && (batch.length > 0 || this.nudged))))
           continue;
@@ -98,7 +106,8 @@ export class RelayQueue {
         this.deps.log.warn({ fault: codeOf(fault) }, 'relay: the database is away');
       }
       if (this.stopping) return;
-      await this.pause.wait(this.claims.pause());
+      const pause = this.claims.pause();
+      await this.pause.wait(this.idle === 'waits' && pause >= POLL_MS ? undefined : pause);
     }
   }
 
@@ -126,7 +135,7 @@ export class RelayQueue {
     }
   }
 
-  private async idle(): Promise<void> {
+  private async allDelivered(): Promise<void> {
     while (this.underWay.size > 0) await Promise.race([...this.underWay].map(({ delivery }) => delivery));
   }
 

@@ -1,11 +1,11 @@
-/** A wait that ends with its timeout, or when it is woken. */
+/** A wait that ends with its timeout, if it has one, or when it is woken. */
 export class WakeableTimer {
   private end: () => void = () => {};
 
-  /** @param milliseconds the longest wait */
-  wait(milliseconds: number): Promise<void> {
+  /** @param milliseconds the longest wait; default: until it is woken */
+  wait(milliseconds?: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
+      const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds);
       this.end = () => {
         clearTimeout(timer);
         resolve();

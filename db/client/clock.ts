@@ -1,4 +1,4 @@
-import { query } from './query.js';
+import { prepared } from './query.js';
 import type { Database } from './database.js';
 
 /** How often the clock is set by the database's: all processes share one clock, whatever happens to this machine's. */
@@ -21,9 +21,10 @@ export const nowIso = (): string => new Date(nowMs()).toISOString();
  */
 export async function setClock(database: Database): Promise<void> {
   const asked = performance.now();
-  const [row] = await query<{ ms: number }>(
+  const [row] = await prepared<{ ms: number }>(
     database,
     `select extract(epoch from clock_timestamp())::float8 * 1000 as ms`,
+    [],
   );
   const answered = performance.now();
   origin = Math.min(Math.max(origin, row!.ms - answered), row!.ms - asked);

@@ -1,12 +1,10 @@
 import { raw } from 'objection';
 import { prepared } from '../client/query.js';
-import { readOneInScope } from '../client/transaction.js';
 import type { SubscriptionSecrets } from './event-subscriptions.queries.js';
 import type { EventRecord } from './events.queries.js';
 import { page } from '../client/paging.js';
 import type { Listed, Page } from '../client/paging.js';
 import { EventDelivery as DeliveryRow } from '../models/messages.js';
-import type { Database } from '../client/database.js';
 import type { Tx } from '../client/database.js';
 
 /** A delivery for display. */
@@ -129,15 +127,6 @@ export async function claimDeliveries(
     [limits.each, limits.most, limits.leaseSeconds, JSON.stringify(limits.busy)],
   );
   return rows.map(claimedOf);
-}
-
-/** Whether there is any subscription. */
-export async function anySubscription(database: Database): Promise<boolean> {
-  const [row] = await readOneInScope<{ any: boolean }>(database, '*', {
-    sql: `select exists (select from event_subscriptions where status = 'active') as any`,
-    values: [],
-  });
-  return row!.any;
 }
 
 /**

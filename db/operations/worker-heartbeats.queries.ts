@@ -1,4 +1,4 @@
-import { execute, query } from '../client/query.js';
+import { execute, prepared, query } from '../client/query.js';
 import type { Database } from '../client/database.js';
 
 /** Heartbeats of workers that ended long ago without deregistering. */
@@ -14,7 +14,7 @@ export interface WorkerPlace {
 
 /** Stores this worker's heartbeat, and deletes those of workers that ended long ago. */
 export async function recordHeartbeat(database: Database, { id, taskQueue, host, pid }: WorkerPlace): Promise<void> {
-  await execute(
+  await prepared(
     database,
     `with forgotten as (delete from worker_signs where seen_at < clock_timestamp() - ${FORGOTTEN}
       and worker_id <> $1::uuid)

@@ -1,6 +1,6 @@
 import type { OutboxTopic } from './outbox.js';
 import { execute, prepared } from '../client/query.js';
-import { writeInScope } from '../client/transaction.js';
+import { readOneInScope, writeInScope } from '../client/transaction.js';
 import type { Database, Tx } from '../client/database.js';
 
 export interface OutboxRow {
@@ -76,6 +76,23 @@ due as materialized (select id from changes union all select id from starts)
 ${LEASE_DUE}`;
 
 type Found = (OutboxRow | { id: null }) & { fresh: number };
+
+export interface WaitingWork {
+  /** A message is due. */
+  messages: boolean;
+  /** There is an active subscription to events. */
+  subscriptions: boolean;
+}
+
+/** Whether there may be work for a relay, or for the dispatcher of events: much cheaper than their claims. */
+export async function waitingWork(database: Database): Promise<WaitingWork> {
+  const [work] = await readOneInScope<WaitingWork>(database, '*', {
+    sql: `select exists (select from outbox where available_at <= statement_timestamp()) as messages,
+      exists (select from event_subscriptions where status = 'active') as subscriptions`,
+    values: [],
+  });
+  return work!;
+}
 
 /** Leases due messages to persons, up to a limit. */
 export async function claimNotifications(database: Database, most: number): Promise<OutboxRow[]> {

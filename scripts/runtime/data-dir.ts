@@ -45,15 +45,17 @@ export function usableFolder(setting: string, path: string, mode = 0o700): void 
   }
 }
 
+/** If started as root, PostgreSQL runs as another user, who must be able to pass through its folders. */
+export const ofDatabase = process.getuid?.() === 0 ? 0o711 : 0o700;
+
 /**
  * Prepares the data folder.
  * @throws StartError when it cannot be created, read or written
  */
 export function openDataDir(setting: string): DataDir {
   const dir = dataDirAt(setting);
-  // If started as root, PostgreSQL runs as another user, who must be able to pass through; secrets are one level
-  // deeper.
-  usableFolder('DATA_DIR', dir.path, process.getuid?.() === 0 ? 0o711 : 0o700);
+  // Secrets are one level deeper.
+  usableFolder('DATA_DIR', dir.path, ofDatabase);
   try {
     for (const inside of [dir.keys, dir.logs, dir.mail]) {
       mkdirSync(inside, { recursive: true, mode: 0o700 });

@@ -117,10 +117,11 @@ export async function startService(context: ServiceContext): Promise<Omit<RunJso
     if (settings.DATABASE_URL !== undefined) return settings.DATABASE_URL;
     const place = await placePostgres(dir.path, say);
     const password = keep(dir.keys, 'POSTGRES_PASSWORD');
+    // Before a database is made: its user may have no access.
+    const archive = settings.BACKUP_DIR === undefined ? undefined : prepareLog(settings.BACKUP_DIR, place.user);
     await prepareCluster(place, password, cancelled, dir.keys);
     const lock = lockOutside(place, dir.path);
     if (lock !== undefined) hold(lock);
-    const archive = settings.BACKUP_DIR === undefined ? undefined : prepareLog(settings.BACKUP_DIR, place.user);
     const host = settings.POSTGRES_HOST;
     const plan = () => {
       const where = { host, port: at('POSTGRES_PORT'), password };

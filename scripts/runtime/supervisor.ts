@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { SchemaError } from '../../db/migrate.js';
 import { SettingsError, type Settings } from '../../settings.js';
-import { openDataDir, usableFolder, type DataDir } from './data-dir.js';
+import { ofDatabase, openDataDir, usableFolder, type DataDir } from './data-dir.js';
 import { secretsFor } from './keys.js';
 import { takeLock, type Lock } from './lock.js';
 import { endLeftBehind } from './left-behind.js';
@@ -52,6 +52,8 @@ export async function supervise({ inspect, whileRunning }: SuperviseOptions = {}
     const dir = openDataDir(settings.DATA_DIR);
     if (settings.AUDIT_CHECKPOINT_DIR !== undefined)
       usableFolder('AUDIT_CHECKPOINT_DIR', resolve(settings.AUDIT_CHECKPOINT_DIR));
+    if (settings.BACKUP_DIR !== undefined && settings.DATABASE_URL === undefined)
+      usableFolder('BACKUP_DIR', resolve(settings.BACKUP_DIR), ofDatabase);
     // All files created from here on, also by children, are private to this user.
     process.umask(0o077);
     supervision = new Supervision(dir);

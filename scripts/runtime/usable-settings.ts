@@ -61,7 +61,7 @@ const SHORTEST = 8;
 export function misspeltSettings(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
   const known = Object.keys(settingDefinitions);
   return Object.keys(env)
-    .filter((name) => name.length >= SHORTEST && !known.includes(name))
+    .filter((name) => name.length >= SHORTEST && !Object.hasOwn(settingDefinitions, name))
     .map((name) => ({ name, meant: suggestion(name, known, LARGEST_DIFFERENCE) }))
     .filter(({ meant }) => meant !== '')
     .map(({ name, meant }) => `${name} is no setting and counts for nothing${meant}`);

@@ -248,10 +248,11 @@ describe('a start that cannot go on', function () {
 
   for (const setting of ['BACKUP_DIR', 'AUDIT_CHECKPOINT_DIR'])
     it(`says that ${setting} cannot be used, in one sentence`, async () => {
-      const path = temporaryDataDir();
+      const [path, dataDir] = [temporaryDataDir(), temporaryDataDir()];
       writeFileSync(path, 'a file');
-      const output = await refused({ [setting]: path });
+      const output = await refused({ [setting]: path, DATA_DIR: dataDir });
       expect(output).to.contain(`${setting} ${path} cannot be read and written`).and.not.to.contain('    at ');
+      expect(existsSync(join(dataDir, 'postgres')), 'a database').to.equal(false);
     });
 
   it('says so where no folder can be made', async function () {
