@@ -4,11 +4,14 @@ import { expect } from 'chai';
 import { openDatabase } from '../../db/client/knex.js';
 import { asMuchAs } from '../support/in-full.js';
 import { until } from '../support/until.js';
+import { OF_TRIGGERS, triggersInOutages } from './outages-of-triggers.js';
 import { PushStage, QUICK } from './push-stage.js';
 import type { AttemptView, Ended, PushStudy, StatusView } from './push-stage.js';
 import type { Database } from '../../db/client/database.js';
 import type { Tx } from '../../db/client/database.js';
 
+/** PUSH_RETRY_MAX_DAYS: fewer than by default. */
+const TRIED_FOR_DAYS = 2;
 const IMPORT = 'record:import';
 const pidOf = async (tx: Tx): Promise<number> => (await tx.raw('select pg_backend_pid() as pid')).rows[0].pid;
 const isLong = ({ at, next_attempt_at: next }: AttemptView) =>
@@ -22,7 +25,12 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
   const rows = async (statement: string, values: readonly unknown[]): Promise<unknown[]> =>
     (await database.raw(statement, values as never)).rows;
   before(async () => {
-    stage = await PushStage.set({ ...QUICK, LOG_LEVEL: 'info' });
+    stage = await PushStage.set({
+      ...QUICK,
+      ...OF_TRIGGERS,
+      LOG_LEVEL: 'info',
+      PUSH_RETRY_MAX_DAYS: String(TRIED_FOR_DAYS),
+    });
     database = openDatabase({ url: stage.run.database_url, poolMax: 2, name: 'outage-tests', asOwner: true });
   });
   after(async () => {
@@ -287,6 +295,46 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     }
   });
 
+  describe('a capture system that does not come back', () => {
+    it('a push is given up when it was tried for long enough: final, in the dead letters, and again when somebody asks', async () => {
+      const study = await stage.study();
+      study.fault({ status: 503 });
+      const { session, visit, record } = await study.ended();
+      await until(async () => (await study.attempts(session)).length > 3, { what: 'it to be tried again and again' });
+      // Asked for so long ago that its time is over in a moment.
+      const [asked] = (await rows(
+        `update result_pushes set requested_at = clock_timestamp() - make_interval(days => ?) + interval '2 seconds'
+          where session_id = ? returning requested_at`,
+        [TRIED_FOR_DAYS, session],
+      )) as { requested_at: Date }[];
+      const last = await study.attempt(
+        session,
+        ({ next_attempt_at, error_type }) => next_attempt_at === null && error_type !== null,
+        'the last attempt',
+      );
+      expect(last.message).to.match(/PUSH_RETRY_MAX_DAYS/);
+      expect(
+        Date.parse(last.at) - new Date(asked!.requested_at).getTime(),
+        'the last try is when the time is over, not before',
+        // An attempt that begins half a second before and ends after it is the last as well.
+      ).to.be.at.least(TRIED_FOR_DAYS * 86_400_000 - 500);
+      const {
+        items: [failure],
+      } = await study.failures();
+      expect(failure).to.include({ session_id: session, final: true });
+      expect([(await study.see(session)).sync_status, (await study.seeVisit(visit)).data_sync_status]).to.deep.equal([
+        'failed',
+        'failed',
+      ]);
+      expect((await study.status()).pushes).to.include({ pending: 0, failed: 1 });
+      study.fault();
+      await study.push(session);
+      await study.synced(session);
+      expect(study.writes(record!)).to.have.length(1);
+      expect((await study.failures()).total).to.equal(0);
+    });
+  });
+
   it('a worker that is killed in the middle of a push: another reads back what the first has written, and nothing is lost', async () => {
     const study = await stage.study();
     study.fault({ content: [IMPORT], slow_body_ms: 60_000 });
@@ -306,4 +354,6 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     expect(attempts.flat().some(({ already_there }) => already_there)).to.equal(true);
     expect(stage.own!.current().pids['worker']).to.not.equal(pid);
   });
+
+  describe('triggers on a bad day of the service', () => triggersInOutages(() => stage.own!));
 });

@@ -64,7 +64,7 @@ export const QUICK = {
   DATACAPTURE_BREAKER_COOLDOWN_SECONDS: '1',
   PUSH_RETRY_INITIAL_SECONDS: '0.2',
   DATACAPTURE_PUSHES_PER_MINUTE: '6000',
-  DATACAPTURE_TIMEOUT_SECONDS: '10',
+  DATACAPTURE_TIMEOUT_SECONDS: '20',
 };
 
 /** A service and a capture system, for tests of what is pushed from one to the other. */

@@ -355,7 +355,7 @@ export const accountGuards: readonly Guard[] = [
     file: 'activities/anchor/authority.ts',
     text: 'return !command.message.actor_user_id || mayEvaluate(user)',
     without: 'return !command.message.actor_user_id || mayEvaluate(user) || command.id',
-    test: 'test/security/authorizations.test.ts',
+    test: 'test/security/claimed-messages.test.ts',
     title: 'decide nothing for a user who may not',
   },
   {

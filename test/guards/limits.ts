@@ -16,7 +16,7 @@ export const limitGuards: readonly Guard[] = [
     file: 'api/capture/triggers/webhooks.routes.ts',
     text: 'access: { ...anyone, checkAddress },',
     without: 'access: { ...anyone, ...(path.length === 0 && { checkAddress }) },',
-    test: 'test/capture/outages.test.ts',
+    test: 'test/capture/push-outage.test.ts',
     title: 'are taken from the addresses of WEBHOOK_ALLOWED_IPS; from elsewhere 403, and nothing is stored',
   },
   {
@@ -95,7 +95,7 @@ export const limitGuards: readonly Guard[] = [
     file: 'workflows/domain/expressions/expression-budget.ts',
     text: 'spent = budget.spent;',
     without: 'spent = 0 * budget.spent;',
-    test: RULES,
+    test: 'test/security/authorizations.test.ts',
     title: 'the rules of a policy share the steps of a decision',
   },
   ...(

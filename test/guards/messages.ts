@@ -192,7 +192,7 @@ export const messageGuards: readonly Guard[] = [
     file: 'activities/anchor/commands/command-reads.ts',
     text: 'lacksDetails: detailsIdOf(sent) !== null && message.details === null,',
     without: 'lacksDetails: detailsIdOf(sent) !== null && message.is_used,',
-    test: TEST,
+    test: 'test/security/claimed-messages.test.ts',
     title: 'name the row that holds their reason, and it is their own participant’s',
   },
   {
@@ -200,7 +200,7 @@ export const messageGuards: readonly Guard[] = [
     file: 'db/anchor/anchor-commands.queries.ts',
     text: 'where d.id = $2::uuid and d.participant_id = $3)',
     without: 'where d.id = $2::uuid and $3::uuid is not null)',
-    test: TEST,
+    test: 'test/security/claimed-messages.test.ts',
     title: 'name the row that holds their reason, and it is their own participant’s',
   },
   {
@@ -216,7 +216,7 @@ export const messageGuards: readonly Guard[] = [
     file: 'workflows/util/payload-codec.ts',
     text: `(payload !== input && this.ofWorker === 'open')`,
     without: `payload !== input`,
-    test: 'test/operations/operators-settings.test.ts',
+    test: 'test/operations/own-settings.test.ts',
     title: 'a query’s answer is sealed',
   },
   {
@@ -224,7 +224,7 @@ export const messageGuards: readonly Guard[] = [
     file: 'activities/anchor/commands/authenticate.ts',
     text: `if (payloads === 'sealed' && command.open === true)`,
     without: `if (payloads === 'sealed' && command.open === undefined)`,
-    test: 'test/operations/operators-settings.test.ts',
+    test: 'test/operations/own-settings.test.ts',
     title: 'a signal, an update and a start in the open change nothing, and are told',
   },
   {
@@ -248,7 +248,7 @@ export const messageGuards: readonly Guard[] = [
     file: 'activities/anchor/reanchor.ts',
     text: 'return ownOnly ? undefined : change;',
     without: 'return ownOnly ? { ...change, actor_user_id: null } : change;',
-    test: 'test/operations/operators-settings.test.ts',
+    test: 'test/operations/own-settings.test.ts',
     title: 'a change of a study that the service has not made plans nobody again',
   },
   {

@@ -11,6 +11,7 @@ import { TestMailServer } from '../support/smtp-server.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { Visitor } from '../console/stage.js';
 import { remindersOverRandomLives } from '../property/reminders-service.js';
+import { refusals, refusing } from './refusals.js';
 import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
 import type { NotificationView } from './stage.js';
 
@@ -132,7 +133,10 @@ describe('Providers of messages that do not do as they should', function provide
   before(async () => {
     gateway = await Receiver.open();
     mails = await TestMailServer.open({
-      recipient: (address, count) => (kindOf(address) === 'later' && count > 1 ? undefined : said[kindOf(address)]),
+      ...refusing,
+      recipient: (address, count) =>
+        refusing.recipient(address, count) ??
+        (kindOf(address) === 'later' && count > 1 ? undefined : said[kindOf(address)]),
       losesAnswer: (address, count) => kindOf(address) === 'lost' && count === 1,
     });
     service = await startService({
@@ -554,4 +558,6 @@ describe('Providers of messages that do not do as they should', function provide
     this.timeout(240_000);
     remindersOverRandomLives(() => ({ service, gateway, desk }));
   });
+  describe('What a provider says that is not about an address', () =>
+    refusals(() => ({ service, gateway, mails, desk })));
 });

@@ -16,6 +16,7 @@ import type { Loose } from '../support/http.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/until.js';
+import { CHOSEN, operatorsSettings } from './operators-settings.js';
 
 interface Rule {
   alert: string;
@@ -66,6 +67,7 @@ describe('A service with settings of its own', function suite() {
   let service: Service;
   let metricsPort: number;
   let begun = 0;
+  let hangs = true;
   const letGo: (() => void)[] = [];
   before(async () => {
     smtp = new SMTPServer({
@@ -74,6 +76,7 @@ describe('A service with settings of its own', function suite() {
       closeTimeout: 100,
       onMailFrom: (_address, _session, done) => {
         begun += 1;
+        if (!hangs) return done();
         letGo.push(() => {
           done();
         });
@@ -94,6 +97,7 @@ describe('A service with settings of its own', function suite() {
       METRICS_TOKEN: TOKEN,
       SMTP_URL: `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}`,
       WORKER_METRICS_PORT: String(metricsPort),
+      ...CHOSEN,
     });
   });
   after(async () => {
@@ -244,6 +248,7 @@ describe('A service with settings of its own', function suite() {
       stage = await Stage.open(service.run);
     });
     after(async () => {
+      hangs = false;
       for (const answer of letGo) answer();
       await stage?.close();
     });
@@ -289,4 +294,6 @@ describe('A service with settings of its own', function suite() {
       expect(begun, 'mails begun meanwhile').to.be.lessThan(MAILS);
     });
   });
+  describe('With what its operator may choose', () =>
+    operatorsSettings(() => ({ service, metricsPort, token: TOKEN })));
 });

@@ -13,37 +13,30 @@ import {
   setEnrollmentDate,
   withdrawn,
 } from '../../workflows/contract.js';
-import { login, unique, user } from '../support/http.js';
+import { unique, user } from '../support/http.js';
 import type { Http } from '../support/http.js';
+import { countingTurns } from '../support/loop-turns.js';
 import { startService, until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { DAY, Stage } from '../anchor/stage.js';
 import type { AnchorStudy, Person } from '../anchor/stage.js';
 import { enterPortalOf } from '../support/portal.js';
+import { POLICY } from './authorizations-policy.js';
+import { stepsAreShared } from './shared-steps.js';
 
-const POLICY = {
-  sources: [{ type: 'manual_entry' }],
-  prerequisites: { require_consent_signed: false },
-  permissions: {
-    can_set: ['admin', 'coordinator'],
-    can_override: ['admin', 'coordinator', 'researcher'],
-    override_requires_approval: true,
-    override_approver_roles: ['researcher'],
-    participant_can_set: true,
-  },
-};
 const LATER = '2024-03-17';
 
-/** The same as in production: the sender of a message proves who it is. */
+/** The same as in production: the sender of a message proves who it is. The service has no console. */
 describe('Messages that claim a person', function () {
   this.timeout(180_000);
+  const counting = countingTurns();
   let service: Service;
   let stage: Stage;
   let study: AnchorStudy;
   let [asker, approver] = [] as unknown as [Http, Http];
   before(async function () {
     this.timeout(240_000);
-    service = await startService({ UNSIGNED_MESSAGES: 'refuse' });
+    service = await startService({ UNSIGNED_MESSAGES: 'refuse', ENABLE_CONSOLE: 'false', ...counting.settings });
     stage = await Stage.open(service.run);
     study = await stage.study(POLICY);
     [asker, approver] = await Promise.all([study.as('coordinator'), study.as('researcher')]);
@@ -337,64 +330,22 @@ describe('Messages that claim a person', function () {
     ]);
     expect(refused).to.deep.equal([]);
   });
-});
-
-describe('Messages without authorization in development', function () {
-  this.timeout(120_000);
-  let stage: Stage;
-  before(async () => {
-    stage = await Stage.open();
-  });
-  after(() => stage.close());
-
-  it('name the row that holds their reason, and it is their own participant’s', async () => {
-    const study = await stage.study(POLICY);
-    const [person, other] = [await study.person(), await study.person()];
-    await other.post('', { enrollment_date: DAY, reason: 'told on the phone' });
-    const [kept] = await stage.sql<{ id: string }>('select id from message_details where participant_id = ?', [
-      other.id,
-    ]);
-    const handle = stage.handle(person.id);
-    await until(() => handle.describe(), { what: 'the workflow to start' });
-    for (const details_id of [randomUUID(), kept!.id]) {
-      const { refused } = await handle.executeUpdate(setEnrollmentDate, {
-        args: [{ enrollment_date: DAY, actor_user_id: stage.admin.userId!, details_id }],
-      });
-      expect([refused?.status, refused?.code]).to.deep.equal([422, 'INVALID_MESSAGE']);
-    }
-    expect((await person.anchor()).status).to.equal('unset');
+  it('a notice on an account leads to no page to log in at, where the console is off: there is none', async () => {
+    expect((await fetch(`${service.run.api}/console/login`)).status).to.equal(404);
+    const study_ids = [study.id];
+    const owner = await user(stage.admin, 'researcher', { study_ids });
+    await owner.expect(201, 'POST', '/api/v1/tokens', { name: 'export', scopes: ['studies:read'], study_ids });
+    const mail = await until(
+      async () => {
+        const found = await fetch(`${service.run.mail_ui}/email?to.address=${encodeURIComponent(owner.email)}`);
+        return ((await found.json()) as { text: string; html: string }[])[0];
+      },
+      { what: 'the notice' },
+    );
+    expect(mail.text).to.include('An access token was created').and.to.include('choose a new password');
+    expect(`${mail.text} ${mail.html}`).not.to.match(/https?:|Log in|<a /);
   });
 
-  it('decide nothing for a user who may not: an evaluation names nobody of another study or role, nor a stranger', async () => {
-    const study = await stage.study({ sources: [{ type: 'manual_entry' }] });
-    const person = await study.person();
-    const handle = stage.handle(person.id);
-    await until(() => handle.describe(), { what: 'the workflow to start' });
-    const elsewhere = await user(stage.admin, 'coordinator');
-    const reader = await user(stage.admin, 'data_manager', { study_ids: [study.id] });
-    const own = await user(stage.admin, 'coordinator', { study_ids: [study.id] });
-    for (const actor_user_id of [elsewhere.userId!, reader.userId!, randomUUID()]) {
-      const { refused } = await handle.executeUpdate(evaluate, { args: [{ actor_user_id }] });
-      expect([refused?.status, refused?.code]).to.deep.equal([403, 'FORBIDDEN']);
-    }
-    for (const by of [{ actor_user_id: own.userId! }, {}])
-      expect((await handle.executeUpdate(evaluate, { args: [by] })).result).to.equal('none');
-  });
-
-  it('are taken, and the audit says that the sender is claimed; a bad authorization is worse than none', async () => {
-    const study = await stage.study(POLICY);
-    const person = await study.person();
-    const { http } = await login(stage.run.api, stage.run.admin_email, stage.run.admin_password ?? '');
-    const me = { actor_user_id: http.userId! };
-    const handle = stage.handle(person.id);
-    await until(() => handle.describe(), { what: 'the workflow to start' });
-    const refused = await handle.executeUpdate(setEnrollmentDate, {
-      args: [{ enrollment_date: DAY, ...me, authorization: 'nonsense' }],
-    });
-    expect(refused.refused?.code).to.equal('AUTHORIZATION_INVALID');
-    const taken = await handle.executeUpdate(setEnrollmentDate, { args: [{ enrollment_date: DAY, ...me }] });
-    expect(taken.result).to.equal('set');
-    const [record] = (await study.audit('manual_date_entered')).filter(({ resource_id }) => resource_id === person.id);
-    expect(record!.audit_metadata).to.include({ via: 'update', identity: 'claimed' });
-  });
+  describe('The rules of a policy on the same service', () =>
+    stepsAreShared(() => ({ service, stage, turns: counting.folder })));
 });

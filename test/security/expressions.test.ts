@@ -2,25 +2,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import { expect } from 'chai';
 import { givenUpAfterOverruns } from '../../activities/operations/overruns.js';
 import { DAY, Stage } from '../anchor/stage.js';
-import { countingTurns, longestTurn } from '../support/loop-turns.js';
-import { mainThreadMs } from '../support/main-thread.js';
-import { startService } from '../support/service.js';
-import { MOST_MS } from './costly/watched-api.js';
+import { HUNGRY, big, ruled } from './shared-steps.js';
 import type { AnchorStudy, SetView } from '../anchor/stage.js';
 import type { Loose } from '../support/http.js';
-
-/** Each goes over a list of 1,000 for each of its elements, or makes much of little. */
-const HUNGRY: Record<string, string> = {
-  'a loop in a loop': 'forms.F.A.all(x, forms.F.A.all(y, x + y >= 0))',
-  'one whose faults are caught': 'forms.F.A.exists(x, forms.F.A.exists(y, x + y == "no number"))',
-  'a search in a loop': 'forms.F.A.all(x, !(x + 5000 in forms.F.A))',
-  'a comparison of lists in a loop': 'forms.F.A.all(x, forms.F.A == forms.F.A)',
-  'lists that grow': 'forms.F.A.map(x, forms.F.A).map(x, x + forms.F.A).size() > 0',
-  'errors that are caught': `forms.F.A.exists(x, ${Array(60).fill('x + "a" == "b"').join(' || ')})`,
-  'time zones in a loop': `forms.F.A.all(x, ${Array(40).fill('timestamp("2026-01-01T00:00:00Z").getHours("Europe/Berlin") >= 0').join(' && ')})`,
-  'searches that compare everything': `forms.F.A.all(x, ${Array(20).fill('!forms.F.S.contains(forms.F.P)').join(' && ')})`,
-  'text that grows': 'forms.F.T.split(",").join(forms.F.T).split(",").join(forms.F.T).split(",").size() > 0',
-};
 
 describe('Rules and the facts that they read: no study stops the others', () => {
   let stage: Stage;
@@ -29,24 +13,12 @@ describe('Rules and the facts that they read: no study stops the others', () => 
   });
   after(() => stage.close());
 
-  const ruled = (expression: string, severity = 'error') => ({
-    validation: {
-      cannot_be_future: false,
-      custom_rules: [{ id: 'hungry', name: 'Hungry', expression, error_message: 'takes long', severity }],
-    },
-  });
   const form = (study: AnchorStudy, id: string, items: Record<string, unknown>) =>
     stage.admin.send('POST', `/api/studies/${study.id}/participants/${id}/forms`, {
       form_oid: 'F',
       status: 'complete',
       items,
     });
-  const big = {
-    A: Array.from({ length: 1000 }, (_, i) => i),
-    T: 'a,'.repeat(10_000),
-    S: 'a'.repeat(20_000),
-    P: `b${'a'.repeat(9_000)}`,
-  };
 
   for (const [what, expression] of Object.entries(HUNGRY))
     it(`${what} is over budget: RULE_ERROR, and the rule is not passed`, async () => {
@@ -59,55 +31,6 @@ describe('Rules and the facts that they read: no study stops the others', () => 
       expect(body.errors[0]).to.deep.include({ code: 'RULE_ERROR', rule: 'hungry' });
       expect(body.errors[0]!.message).to.match(/100,000 steps/);
     });
-
-  it('the rules of a policy share the steps of a decision: the worker and the API go on meanwhile', async function () {
-    if (mainThreadMs(process.pid) === undefined) return this.skip();
-    const counting = countingTurns();
-    const service = await startService({ ...counting.settings });
-    const own = await Stage.open(service.run);
-    try {
-      // None of them is over budget by itself.
-      const dear = `forms.F.A.all(x, ${Array(4).fill('x + 1 > -1').join(' && ')})`;
-      const custom_rules = Array.from({ length: 50 }, (_, i) => ({
-        id: `r${i}`,
-        name: 'Dear',
-        expression: dear,
-        error_message: 'takes long',
-        severity: 'error',
-      }));
-      const study = await own.study({ validation: { cannot_be_future: false, custom_rules } });
-      const hold = (program: 'api' | 'worker', work: () => Promise<unknown>) =>
-        longestTurn(counting.folder, service.current().pids[program]!, work, MOST_MS);
-      const person = await study.person();
-      const of = `/api/studies/${study.id}/participants/${person.id}`;
-      await own.admin.expect(201, 'POST', `${of}/forms`, { form_oid: 'F', status: 'complete', items: big });
-      const set = async () => {
-        const { status, body } = await person.set(DAY);
-        expect(status, JSON.stringify(body)).to.equal(400);
-        const codes = body.errors.map(({ code }) => code);
-        expect(codes).to.include('RULE_ERROR');
-        expect(codes.length).to.be.lessThan(50);
-        expect(body.errors.at(-1)!.message).to.match(
-          /together with the expressions before it, more than 100,000 steps/,
-        );
-      };
-      expect(await hold('worker', set), 'the worker').to.be.below(MOST_MS);
-      expect(await hold('api', set), 'the API').to.be.below(MOST_MS);
-      for (const expression of Object.values(HUNGRY)) {
-        const hungry = await own.study(ruled(expression));
-        const other = await hungry.person();
-        await own.admin.expect(201, 'POST', `/api/studies/${hungry.id}/participants/${other.id}/forms`, {
-          form_oid: 'F',
-          status: 'complete',
-          items: big,
-        });
-        expect(await hold('worker', () => other.set(DAY)), expression).to.be.below(MOST_MS);
-      }
-    } finally {
-      await own.close();
-      await service.stop();
-    }
-  }).timeout(240_000);
 
   it('as a warning it stands in the evaluation’s warnings, by its name; a loop over as much as a form may hold is fine', async () => {
     const study = await stage.study(ruled(HUNGRY['a loop in a loop']!, 'warning'));

@@ -5,8 +5,8 @@ const PATIENCE_MS = 60_000;
 
 /** The first look comes again soon; later ones leave the processor to those who are waited for. */
 const FIRST_INTERVAL_MS = 50,
-  LONGEST_INTERVAL_MS = 250,
-  SLOWER = 1.1;
+  LONGEST_INTERVAL_MS = 400,
+  SLOWER = 1.2;
 
 let waiters = 0;
 let waitedSoFarMs = 0;
@@ -28,7 +28,7 @@ function endWaiting(): void {
 /**
  * Polls until `look` answers something truthy, and returns that. What it throws counts as "not yet" and is told when
  * the time is up.
- * @param options timeout and interval in milliseconds; without an interval it grows from 50 to 250. `what` completes
+ * @param options timeout and interval in milliseconds; without an interval it grows from 50 to 400. `what` completes
  * "waited in vain for …"
  */
 export async function until<T>(

@@ -2,16 +2,15 @@ import { expect } from 'chai';
 import PostalMime from 'postal-mime';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { bounceOf, headersOf } from '../support/bounce.js';
-import { Http, unique, user } from '../support/http.js';
+import { Http, unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { tokenIn } from '../support/portal.js';
-import { Receiver } from '../support/receiver.js';
-import { startService, until } from '../support/service.js';
+import type { Receiver } from '../support/receiver.js';
+import { until } from '../support/service.js';
 import type { Service } from '../support/service.js';
-import { TestMailServer } from '../support/smtp-server.js';
-import type { Refusal } from '../support/smtp-server.js';
-import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
-import type { NotificationView } from './stage.js';
+import type { MailBehaviour, Refusal, TestMailServer } from '../support/smtp-server.js';
+import { clockIn, dayIn, daytimeZone } from './stage.js';
+import type { Desk, NotificationView } from './stage.js';
 
 const zone = daytimeZone();
 
@@ -42,35 +41,33 @@ const MAIL: [string, string, { status: string; taken: number; dead: boolean; las
 ];
 const kindOf = (address: string): string => address.split('-')[0]!;
 
-describe('What a provider says that is not about an address', function refusals() {
-  this.timeout(180_000);
+let sender: Refusal | undefined;
+/** What the mail server of the service below says of these recipients, senders and contents. */
+export const refusing = {
+  sender: () => sender,
+  recipient: (address: string, count: number) =>
+    count > 1 && kindOf(address) !== 'relay' ? undefined : AT_RECIPIENT[kindOf(address)],
+  content: (address: string) => CONTENT[kindOf(address)],
+} satisfies MailBehaviour;
+
+interface Setting {
+  service: Service;
+  gateway: Receiver;
+  mails: TestMailServer;
+  desk: Desk;
+}
+
+/**
+ * What a provider says that is not about an address.
+ * @param of a service whose mails go to a server that is `refusing`, and whose text messages to the gateway’s /sms
+ */
+export function refusals(of: () => Setting): void {
   let gateway: Receiver;
   let mails: TestMailServer;
   let service: Service;
   let desk: Desk;
-  let sender: Refusal | undefined;
-  before(async () => {
-    gateway = await Receiver.open();
-    mails = await TestMailServer.open({
-      sender: () => sender,
-      recipient: (address, count) =>
-        count > 1 && kindOf(address) !== 'relay' ? undefined : AT_RECIPIENT[kindOf(address)],
-      content: (address) => CONTENT[kindOf(address)],
-      losesAnswer: (address, count) => kindOf(address) === 'lost' && count === 1,
-    });
-    service = await startService({
-      SMTP_URL: mails.url,
-      SMS_GATEWAY_URL: `${gateway.url}/sms`,
-      REMINDER_INTERVAL_SECONDS: '1',
-      ENABLE_CONSOLE: 'false',
-    });
-    desk = await Desk.open(service.run);
-  });
-  after(async () => {
-    await desk?.close();
-    await service?.stop();
-    await gateway?.close();
-    await mails?.close();
+  before(() => {
+    ({ gateway, mails, service, desk } = of());
   });
 
   let numbers = 0;
@@ -161,11 +158,13 @@ describe('What a provider says that is not about an address', function refusals(
     it('a text message, which its gateway passes on once', async () => {
       const number = phone();
       const asked = () =>
-        gateway.received
+        gateway
+          .at('/sms')
           .filter(({ body }) => (JSON.parse(body) as { to: string }).to === number)
           .map(({ headers, body }) => `${headers['idempotency-key'] as string} ${body}`);
-      gateway.answer = ({ body }, response) => {
-        if ((JSON.parse(body) as { to: string }).to === number && asked().length === 1) response.destroy();
+      gateway.answer = ({ path, body }, response) => {
+        const to = path === '/sms' && (JSON.parse(body) as { to: string }).to;
+        if (to === number && asked().length === 1) response.destroy();
         else response.writeHead(200).end('{}');
       };
       const who = await desk.person(await study({}), { email: null, phone: number });
@@ -183,17 +182,6 @@ describe('What a provider says that is not about an address', function refusals(
       const chosen = { token: first, new_password: 'another green clip 77' };
       expect((await new Http(service.run.api).post('/api/auth/password/reset', chosen)).status).to.equal(204);
     });
-  });
-
-  it('a notice on an account leads to no page to log in at, where the console is off: there is none', async () => {
-    expect((await fetch(`${service.run.api}/console/login`)).status).to.equal(404);
-    const study_ids = [(await study({ channels: ['email'] })).id];
-    const owner = await user(desk.stage.admin, 'researcher', { study_ids });
-    await owner.expect(201, 'POST', '/api/v1/tokens', { name: 'export', scopes: ['studies:read'], study_ids });
-    const { source } = await until(() => mails.to(owner.email)[0], { what: 'the notice' });
-    const mail = await new PostalMime().parse(source);
-    expect(mail.text).to.include('An access token was created').and.to.include('choose a new password');
-    expect(`${mail.text} ${mail.html}`).not.to.match(/https?:|Log in|<a /);
   });
 
   it('a mail that comes back once its address was corrected says nothing of the new one', async () => {
@@ -237,7 +225,8 @@ describe('What a provider says that is not about an address', function refusals(
     const of = await study({ channels: ['sms'], fallback: ['email'] });
     const [email, number] = [addressOf('good'), phone()];
     const answers: number[] = [];
-    gateway.answer = ({ body }, response) => {
+    gateway.answer = ({ path, body }, response) => {
+      if (path !== '/sms') return void response.writeHead(200).end('{}');
       const { to, status_callback } = JSON.parse(body) as { to: string; status_callback: string };
       // Of another test.
       if (to !== number) return void response.writeHead(200).end('{}');
@@ -268,4 +257,4 @@ describe('What a provider says that is not about an address', function refusals(
     expect(mail).to.include({ status: 'sent', fallback_of: text!.id });
     expect(mails.to(email)).to.have.length(1);
   });
-});
+}

@@ -1,26 +1,18 @@
 import { expect } from 'chai';
 import { until } from '../support/service.js';
-import { PushStage, QUICK } from './push-stage.js';
+import { PushStage } from './push-stage.js';
 import type { Person, PushStudy } from './push-stage.js';
 
-/** Thirteen seconds stand for the seven days that a push is tried. What is refused is not tried again by itself. */
-const TRIED_FOR_DAYS = 0.00015,
-  TRIED_FOR_MS = TRIED_FOR_DAYS * 86_400_000;
-/** Fewer than by default. A push makes three calls. */
-const CALLS_PER_MINUTE = 240,
+/** DATACAPTURE_PUSHES_PER_MINUTE as it is by default. A push makes three calls. */
+const CALLS_PER_MINUTE = 300,
   APART_MS = (60_000 / CALLS_PER_MINUTE) * 3,
   /** A push that has so little to wait does not. */
   NEAR_MS = 20;
 
-describe('pushes under other limits than usual', () => {
+describe('pushes that are refused, and their pace', () => {
   let stage: PushStage;
-  before(async function () {
-    this.timeout(240_000);
-    stage = await PushStage.set({
-      ...QUICK,
-      PUSH_RETRY_MAX_DAYS: String(TRIED_FOR_DAYS),
-      DATACAPTURE_PUSHES_PER_MINUTE: String(CALLS_PER_MINUTE),
-    });
+  before(async () => {
+    stage = await PushStage.set();
   });
   after(() => stage?.clear());
 
@@ -165,39 +157,5 @@ describe('pushes under other limits than usual', () => {
     expect(at).to.have.length(pushed.length);
     // The first may begin at once.
     for (const [n, time] of at.entries()) expect(time, `push ${n + 1}`).to.be.at.least(n * APART_MS - NEAR_MS);
-  });
-
-  describe('a capture system that does not come back', function () {
-    this.timeout(120_000);
-    it('a push is given up when it was tried for long enough: final, in the dead letters, and again when somebody asks', async () => {
-      const study = await stage.study();
-      study.fault({ status: 503 });
-      const asked = Date.now();
-      const { session, visit, record } = await study.ended();
-      const last = await study.attempt(
-        session,
-        ({ next_attempt_at, error_type }) => next_attempt_at === null && error_type !== null,
-        'the last attempt',
-      );
-      expect(last.message).to.match(/PUSH_RETRY_MAX_DAYS/);
-      expect(await study.attempts(session), 'tried again and again').to.have.length.above(3);
-      expect(Date.parse(last.at) - asked, 'the last try is when the time is over, not before').to.be.at.least(
-        TRIED_FOR_MS,
-      );
-      const {
-        items: [failure],
-      } = await study.failures();
-      expect(failure).to.include({ session_id: session, final: true });
-      expect([(await study.see(session)).sync_status, (await study.seeVisit(visit)).data_sync_status]).to.deep.equal([
-        'failed',
-        'failed',
-      ]);
-      expect((await study.status()).pushes).to.include({ pending: 0, failed: 1 });
-      study.fault();
-      await study.push(session);
-      await study.synced(session);
-      expect(study.writes(record!)).to.have.length(1);
-      expect((await study.failures()).total).to.equal(0);
-    });
   });
 });

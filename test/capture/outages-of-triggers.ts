@@ -1,28 +1,29 @@
 import { expect } from 'chai';
-import { startService, until } from '../support/service.js';
+import { until } from '../support/service.js';
 import type { RunJson, Service } from '../support/service.js';
 import { Stage, synced } from './support.js';
 import type { CaptureStudy } from './support.js';
 
 const LIMIT = 20;
+/** Of the service on which they are tried. */
+export const OF_TRIGGERS = {
+  TRUST_PROXY: 'true',
+  WEBHOOK_ALLOWED_IPS: '127.0.0.0/8,::1,10.1.0.0/16',
+  WEBHOOK_RATE_LIMIT_PER_MINUTE: String(LIMIT),
+};
 
-describe('triggers on a bad day of the service', function () {
-  this.timeout(180_000);
+/**
+ * Triggers on a bad day of the service.
+ * @param of one with the settings above
+ */
+export function triggersInOutages(of: () => Service): void {
   let service: Service;
   let stage: Stage;
-  before(async function () {
-    this.timeout(240_000);
-    service = await startService({
-      TRUST_PROXY: 'true',
-      WEBHOOK_ALLOWED_IPS: '127.0.0.0/8,::1,10.1.0.0/16',
-      WEBHOOK_RATE_LIMIT_PER_MINUTE: String(LIMIT),
-    });
+  before(async () => {
+    service = of();
     stage = await Stage.on(service.run, { polls: false });
   });
-  after(async () => {
-    await stage?.clear();
-    await service?.stop();
-  });
+  after(() => stage?.clear());
 
   const pidOf = (name: keyof RunJson['pids']) => service.current().pids[name]!;
   const signed = (study: CaptureStudy, record: string, from: string) => {
@@ -153,4 +154,4 @@ describe('triggers on a bad day of the service', function () {
     expect((await signed(study, 'from elsewhere', '10.1.9.8')).status).to.equal(200);
     expect((await signed(study, 'from there', '10.1.9.9')).status).to.equal(200);
   });
-});
+}

@@ -3,13 +3,10 @@ import { Stage } from '../anchor/stage.js';
 import { payloadsMustBeSealed } from '../security/sealed-messages.js';
 import { Http, login, newParticipant, newStudy, unique, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
-import { freePort } from '../support/ports.js';
-import { startService } from '../support/service.js';
 import type { RunJson, Service } from '../support/service.js';
 import { until } from '../support/until.js';
 import { attributes, details } from './labels.js';
 
-const TOKEN = 'a-metrics-token-of-tests.0123456789';
 interface Endpoint {
   method: string;
   path: string;
@@ -26,21 +23,28 @@ interface Endpoint {
 const adminOf = async ({ api, admin_email, admin_password }: RunJson): Promise<Http> =>
   (await login(api, admin_email, admin_password ?? '')).http;
 
-describe('A service with what its operator may choose', function () {
-  this.timeout(300_000);
+/** What its operator may choose of a service. */
+export const CHOSEN = {
+  TEMPORAL_PAYLOADS: 'sealed',
+  TEMPORAL_PARTICIPANT_CODES: 'true',
+  PUBLIC_URL: 'https://research.example.org',
+};
+
+interface Setting {
+  service: Service;
+  metricsPort: number;
+  /** METRICS_TOKEN */
+  token: string;
+}
+
+/** @param of a service with the settings above */
+export function operatorsSettings(of: () => Setting): void {
   let service: Service;
   let metricsPort: number;
-  before(async () => {
-    metricsPort = await freePort();
-    service = await startService({
-      TEMPORAL_PAYLOADS: 'sealed',
-      TEMPORAL_PARTICIPANT_CODES: 'true',
-      PUBLIC_URL: 'https://research.example.org',
-      WORKER_METRICS_PORT: String(metricsPort),
-      METRICS_TOKEN: TOKEN,
-    });
+  let TOKEN: string;
+  before(() => {
+    ({ service, metricsPort, token: TOKEN } = of());
   });
-  after(() => service?.stop());
 
   describe('Metrics of the worker', () => {
     it('are served where WORKER_METRICS_PORT says, behind METRICS_TOKEN', async () => {
@@ -183,4 +187,4 @@ describe('A service with what its operator may choose', function () {
   });
 
   describe('Where payloads must be sealed', () => payloadsMustBeSealed(() => service.run));
-});
+}
