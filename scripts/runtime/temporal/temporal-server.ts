@@ -105,11 +105,15 @@ async function servesWithRetention(server: TemporalServer, cancelled: AbortSigna
     '--retention',
     `${server.retentionDays * 24}h`,
   ];
+  // Each run of the command costs much more processor time than this.
+  while (!(await accepts(server))) {
+    cancelled.throwIfAborted();
+    await sleep(100);
+  }
   let fault: unknown;
   for (let attempt = 0; attempt < 100; attempt += 1) {
     cancelled.throwIfAborted();
     try {
-      await connection(server);
       await run(server.cli, args, { timeout: 5000, signal: cancelled });
       return;
     } catch (failure) {
@@ -120,13 +124,13 @@ async function servesWithRetention(server: TemporalServer, cancelled: AbortSigna
   throw fault;
 }
 
-/** Resolves when the port accepts a connection. Each run of the command costs much more processor time than this. */
-const connection = ({ host, port }: Pick<TemporalServer, 'host' | 'port'>): Promise<void> =>
-  new Promise((accepted, refused) => {
+/** Whether something listens on the port. */
+const accepts = ({ host, port }: Pick<TemporalServer, 'host' | 'port'>): Promise<boolean> =>
+  new Promise((resolve) => {
     const socket = connect({ host: connectableHost(host).replaceAll(/[[\]]/g, ''), port });
     socket.once('connect', () => {
       socket.destroy();
-      accepted();
+      resolve(true);
     });
-    socket.once('error', refused);
+    socket.once('error', () => resolve(false));
   });
