@@ -29,7 +29,7 @@ export const USAGE = `Usage: npm test [-- options] [files or folders of test/]
 
 /** More runners would wait for processors, not for services. */
 const MAX_RUNNERS = 8;
-/** A test waits for a third of its time: with four runners on two processors these are idle for a tenth, with five never. */
+/** A test waits for a third of its time: with four runners two processors are idle for a tenth, with five never. */
 const RUNNERS_PER_PROCESSOR = 2.5;
 
 /**

@@ -44,7 +44,7 @@ export class Reply {
 
 /**
  * As `fetch`, which takes three times its processor time: one request, without following where it is sent on to.
- * @throws Error where the connection ends before the whole answer is there
+ * @throws TypeError, as `fetch` does, where the connection ends before the whole answer is there
  */
 export function ask(
   url: string,
@@ -55,7 +55,7 @@ export function ask(
   return new Promise((resolve, reject) => {
     const failed = (cause: Error): void => {
       const { host, pathname } = new URL(url);
-      reject(new Error(`${method} ${host}${pathname}: ${cause.message}`, { cause }));
+      reject(new TypeError(`${method} ${host}${pathname}: ${cause.message}`, { cause }));
     };
     const length = content === undefined ? {} : { 'content-length': String(Buffer.byteLength(content)) };
     const sent = request(new URL(url), { agent, method, headers: { ...OWN, ...headers, ...length } }, (message) => {
