@@ -125,15 +125,17 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
         await retryForbidden(tx, saving.studyId, 'unknown');
         await retryUnseen(tx, saving.studyId);
       }
-      if (stored && connects(stored, change)) {
-        await forgetOutage(tx, saving.studyId);
-        if (stored.api_url !== saved.api_url) await requestOpenPushesAgain(tx, saving.studyId);
-        else await requeueWaitingPushes(tx, saving.studyId);
-      }
+      const reconnects = stored !== undefined && connects(stored, change);
+      if (reconnects && stored.api_url !== saved.api_url) await requestOpenPushesAgain(tx, saving.studyId);
       const newTasks = tasksAdded(stored, saved);
       if (newTasks.length > 0) {
         await requestMissedPushes(tx, saving.studyId, newTasks);
         await retryUnmapped(tx, saving.studyId, newTasks);
+      }
+      // After the pushes are locked: an attempt locks its push first, then the breaker.
+      if (reconnects) {
+        await forgetOutage(tx, saving.studyId);
+        await requeueWaitingPushes(tx, saving.studyId);
       }
       if (saved.project_id !== null && saved.project_id !== stored?.project_id)
         await forgetUnmatched(tx, saved.project_id);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { openDatabase } from '../../db/client/knex.js';
 import { until } from '../support/service.js';
 import { PushStage } from './push-stage.js';
 import type { Person, PushStudy } from './push-stage.js';
@@ -138,6 +139,42 @@ describe('pushes that are refused, and their pace', () => {
       await study.synced(other.session);
       expect((await statusOf(study)).sync_status).to.equal('pending');
     });
+  });
+
+  it('another address that is saved and the next attempt of a push never wait for each other in a circle', async () => {
+    const owner = openDatabase({ url: stage.run.database_url, poolMax: 2, name: 'push-refused', asOwner: true });
+    try {
+      const study = await stage.study();
+      study.fault({ status: 503 });
+      const { session } = await study.ended();
+      await study.attempt(session, ({ next_attempt_at }) => next_attempt_at !== null, 'the push to wait');
+      study.fault();
+      // As an attempt does: the push first, then the breaker.
+      const attempt = await owner.transaction();
+      let saving: Promise<void>;
+      try {
+        const { pid } = (await attempt.raw<{ rows: { pid: number }[] }>('select pg_backend_pid() as pid')).rows[0]!;
+        await attempt.raw('select 1 from result_pushes where session_id = ? for update', [session]);
+        saving = study.configure({ api_url: `${stage.simulator.apiUrl}?moved` });
+        await until(
+          async () =>
+            (
+              await owner.raw<{ rows: unknown[] }>(
+                'select 1 from pg_stat_activity where ? = any(pg_blocking_pids(pid))',
+                [pid],
+              )
+            ).rows.length > 0,
+          { what: 'the new address to wait for the push' },
+        );
+        await attempt.raw('select 1 from datacapture_breakers where study_id = ? for update', [study.id]);
+      } finally {
+        await attempt.rollback();
+      }
+      await saving;
+      await study.synced(session);
+    } finally {
+      await owner.destroy();
+    }
   });
 
   /** A capture system bans an address for ever that calls too often, whichever of its projects are called. */
