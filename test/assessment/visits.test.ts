@@ -72,14 +72,8 @@ describe('Visits and the calendar', () => {
       schedule({ participant_id, target_date: date, window_open: date, window_close: date });
     const statuses = async (visits: Loose[]) =>
       Promise.all(visits.map(async ({ id }) => (await site.seeVisit(id)).status));
-    const summary = async () =>
-      (
-        await site.http.expect<{ visits: Record<string, number> }>(
-          200,
-          'GET',
-          `/api/reports/studies/${site.study.id}/summary`,
-        )
-      ).visits;
+    const counts = `/api/reports/studies/${site.study.id}/summary`;
+    const summary = async () => (await site.http.expect<{ visits: Record<string, number> }>(200, 'GET', counts)).visits;
     const zoneOf = (path: string, timezone: string) => site.http.expect(200, 'PATCH', path, { timezone });
 
     // The zone of the study, of the site, and the site of the participant. A run of the job that began before a change
