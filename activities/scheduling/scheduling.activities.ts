@@ -1,7 +1,7 @@
 import { chunk } from '../../db/client/sets/chunk.js';
 import { expireDueSessionRows } from '../../db/assessment/sessions.queries.js';
 import { keepOutImportsOfVisits } from '../../db/participants/import-lock.queries.js';
-import { dueVisits, moveVisits } from '../../db/scheduling/visit-statuses.queries.js';
+import { dueVisits, keepZonesOf, moveVisits } from '../../db/scheduling/visit-statuses.queries.js';
 import type { MovedVisit } from '../../db/scheduling/visit-statuses.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { pipelined } from '../util/pipelined.js';
@@ -81,6 +81,7 @@ function moveBatch(database: Database, ids: readonly string[], slot: WriteSlot):
   return withStudyScope(database, '*', async ({ tx, audit }) => {
     await slot.acquire();
     await keepOutImportsOfVisits(tx, ids);
+    await keepZonesOf(tx, ids);
     const rows = await moveVisits(tx, ids);
     slot.release();
     for (const [study_id, own] of byStudy(rows)) {

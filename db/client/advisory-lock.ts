@@ -24,3 +24,17 @@ export async function withAdvisoryLock(
 export async function lockByName(tx: Tx, name: string): Promise<void> {
   await execute(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
 }
+
+/**
+ * Shares the named lock of each study of these visits until the commit, in one order: who has one to themselves is
+ * waited for, others who share it are not.
+ * @param name what stands before the study's id in the lock's name
+ */
+export async function shareLocksOfStudies(tx: Tx, name: string, visitIds: readonly string[]): Promise<void> {
+  await execute(
+    tx,
+    `select pg_advisory_xact_lock_shared(hashtextextended($1 || s.study_id, 0)) from (
+       select distinct study_id::text as study_id from scheduled_visits where id = any($2::uuid[]) order by 1) s`,
+    [name, [...visitIds]],
+  );
+}

@@ -1,5 +1,5 @@
 import { execute } from '../client/query.js';
-import { lockByName } from '../client/advisory-lock.js';
+import { lockByName, shareLocksOfStudies } from '../client/advisory-lock.js';
 import type { Tx } from '../client/database.js';
 
 const NAME = 'participant-import ';
@@ -20,11 +20,5 @@ export async function keepOutImports(tx: Tx, studyId: string): Promise<void> {
 }
 
 /** The same for visits of any studies. */
-export async function keepOutImportsOfVisits(tx: Tx, visitIds: readonly string[]): Promise<void> {
-  await execute(
-    tx,
-    `select pg_advisory_xact_lock_shared(hashtextextended($1 || s.study_id, 0)) from (
-       select distinct study_id::text as study_id from scheduled_visits where id = any($2::uuid[]) order by 1) s`,
-    [NAME, [...visitIds]],
-  );
-}
+export const keepOutImportsOfVisits = (tx: Tx, visitIds: readonly string[]): Promise<void> =>
+  shareLocksOfStudies(tx, NAME, visitIds);

@@ -1,3 +1,4 @@
+import { lockByName, shareLocksOfStudies } from '../client/advisory-lock.js';
 import { query } from '../client/query.js';
 import type { Tx } from '../client/database.js';
 
@@ -46,6 +47,14 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+const ZONES = 'visit-zones ';
+/**
+ * A batch of the job takes this before it moves visits: a zone that is corrected meanwhile waits for it and finds what
+ * it has written, or was corrected before and counts.
+ */
+export const keepZonesOf = (tx: Tx, visitIds: readonly string[]): Promise<void> =>
+  shareLocksOfStudies(tx, ZONES, visitIds);
+
 /**
  * Gives the visits that a wrong time zone opened, or had missed, too early their status of today. Locked ones are left
  * to the next run of the job.
@@ -55,6 +64,7 @@ export async function returnEarlyVisits(
   tx: Tx,
   of: { studyId: string; siteId?: string; participantId?: string },
 ): Promise<MovedVisit[]> {
+  await lockByName(tx, ZONES + of.studyId);
   const rows = await query<{ id: string }>(
     tx,
     `select v.id from scheduled_visits v ${THERE}

@@ -1,9 +1,12 @@
 import { expect } from 'chai';
+import { openDatabase } from '../../db/client/knex.js';
 import { Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
 import { byHand, dayIn } from '../notifications/stage.js';
+import { atItsCommit, whileHeld } from '../support/held-row.js';
 import { clearOfMidnight } from '../support/midnight.js';
 import { enterPortal } from '../support/portal.js';
+import { runSchedule } from './stage.js';
 
 /** A day later than in the zone of the studies when their visits are made. */
 const [WEST, EAST] = ['Pacific/Pago_Pago', 'Pacific/Kiritimati'];
@@ -94,5 +97,30 @@ describe('The status of a visit is that of the present date', () => {
       expect(items.map((visit) => visit.status)).to.deep.equal([status]);
       expect(summary.visits[status], status).to.equal(total);
     }
+  });
+
+  it('after a zone was corrected while a run of the job wrote by the wrong one', async () => {
+    const { study, person } = await enrolled(WEST, dayIn(WEST, 4), [0]);
+    const zoneOf = (timezone: string) => stage.admin.expect(200, 'PATCH', `/api/studies/${study.id}`, { timezone });
+    await zoneOf(EAST);
+    expect(await stored(person), 'the job has yet to open it').to.deep.equal({ 'Day 0': 'scheduled' });
+    const owner = openDatabase({ url: stage.run.database_url, poolMax: 3, name: 'present-status', asOwner: true });
+    const someoneWaits = async () =>
+      (
+        await owner.raw<{ rows: unknown[] }>(
+          'select from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0',
+        )
+      ).rows.length > 0;
+    try {
+      await whileHeld<unknown>(
+        owner,
+        atItsCommit(study.id),
+        () => runSchedule('update_visit_statuses', someoneWaits, 'the job to have written'),
+        () => zoneOf(WEST),
+      );
+    } finally {
+      await owner.destroy();
+    }
+    expect(await stored(person)).to.deep.equal({ 'Day 0': 'scheduled' });
   });
 });

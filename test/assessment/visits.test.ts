@@ -5,7 +5,7 @@ import { newStudy, user } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 import { service } from '../support/service.js';
 import { readingSealed } from '../support/temporal.js';
-import { Site, day, instant, runSchedule, withoutSchedule } from './stage.js';
+import { Site, day, instant, runSchedule } from './stage.js';
 
 describe('Visits and the calendar', () => {
   let site: Site;
@@ -76,31 +76,27 @@ describe('Visits and the calendar', () => {
     const summary = async () => (await site.http.expect<{ visits: Record<string, number> }>(200, 'GET', counts)).visits;
     const zoneOf = (path: string, timezone: string) => site.http.expect(200, 'PATCH', path, { timezone });
 
-    // The zone of the study, of the site, and the site of the participant. A run of the job that began before a change
-    // writes what was right then, until the next run.
-    const visits = await withoutSchedule('update_visit_statuses', async () => {
-      await zoneOf(`/api/studies/${site.study.id}`, east);
-      const placed = await site.newParticipant({ site_id: place.id });
-      const made = [
-        await on(here, site.participant.id),
-        await on(there, site.participant.id),
-        await on(here, placed.id),
-        await on(there, placed.id),
-      ];
-      expect(await statuses(made)).to.deep.equal(['missed', 'open', 'missed', 'open']);
-      await zoneOf(`/api/studies/${site.study.id}`, west);
-      expect(await statuses(made)).to.deep.equal(['open', 'scheduled', 'missed', 'open']);
-      expect(await summary()).to.include({ open: 2, scheduled: 1, missed: 1 });
-      await site.http.expect(200, 'PATCH', `/api/participants/${placed.id}`, { site_id: null });
-      expect(await statuses(made)).to.deep.equal(['open', 'scheduled', 'open', 'scheduled']);
-      await site.http.expect(200, 'PATCH', `/api/participants/${placed.id}`, { site_id: place.id });
-      const moved = await on(here, placed.id);
-      expect(moved.status).to.equal('missed');
-      await zoneOf(`/api/sites/${place.id}`, west);
-      expect(await statuses([...made, moved])).to.deep.equal(['open', 'scheduled', 'open', 'scheduled', 'open']);
-      expect(await summary()).to.include({ open: 3, scheduled: 2, missed: 0 });
-      return made;
-    });
+    // The zone of the study, of the site, and the site of the participant.
+    await zoneOf(`/api/studies/${site.study.id}`, east);
+    const placed = await site.newParticipant({ site_id: place.id });
+    const visits = [
+      await on(here, site.participant.id),
+      await on(there, site.participant.id),
+      await on(here, placed.id),
+      await on(there, placed.id),
+    ];
+    expect(await statuses(visits)).to.deep.equal(['missed', 'open', 'missed', 'open']);
+    await zoneOf(`/api/studies/${site.study.id}`, west);
+    expect(await statuses(visits)).to.deep.equal(['open', 'scheduled', 'missed', 'open']);
+    expect(await summary()).to.include({ open: 2, scheduled: 1, missed: 1 });
+    await site.http.expect(200, 'PATCH', `/api/participants/${placed.id}`, { site_id: null });
+    expect(await statuses(visits)).to.deep.equal(['open', 'scheduled', 'open', 'scheduled']);
+    await site.http.expect(200, 'PATCH', `/api/participants/${placed.id}`, { site_id: place.id });
+    const moved = await on(here, placed.id);
+    expect(moved.status).to.equal('missed');
+    await zoneOf(`/api/sites/${place.id}`, west);
+    expect(await statuses([...visits, moved])).to.deep.equal(['open', 'scheduled', 'open', 'scheduled', 'open']);
+    expect(await summary()).to.include({ open: 3, scheduled: 2, missed: 0 });
 
     // What a clock that was years ahead has left.
     const far = await on('2999-01-01', site.participant.id);
