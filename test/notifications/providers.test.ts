@@ -11,9 +11,9 @@ import { TestMailServer } from '../support/smtp-server.js';
 import type { AnchorStudy } from '../anchor/stage.js';
 import { Visitor } from '../console/stage.js';
 import { remindersOverRandomLives } from '../property/reminders-service.js';
-import { refusals, refusing } from './refusals.js';
+import { NOT_OF_ADDRESSES, kindOf, refusals, refusing } from './refusals.js';
+import type { MailCase } from './refusals.js';
 import { Desk, clockIn, dayIn, daytimeZone } from './stage.js';
-import type { NotificationView } from './stage.js';
 
 const zone = daytimeZone();
 /** A push every half second. */
@@ -88,7 +88,7 @@ const GATEWAY: [string, Answer, { status: string; asked: number; last_error: str
   ];
 
 /** What a mail server may say of a recipient. Whether the address counts as dead afterwards. */
-const MAIL: [string, string, { status: string; taken: number; dead: boolean; last_error: string | null }][] = [
+const MAIL: MailCase[] = [
   ['takes it', 'good', { status: 'sent', taken: 1, dead: false, last_error: null }],
   [
     'knows no such mailbox (550 5.1.1)',
@@ -112,6 +112,7 @@ const MAIL: [string, string, { status: string; taken: number; dead: boolean; las
   ],
   ['asks to come back (451)', 'later', { status: 'sent', taken: 1, dead: false, last_error: 'EENVELOPE' }],
   ['takes it and its answer is lost', 'lost', { status: 'sent', taken: 2, dead: false, last_error: 'ECONNECTION' }],
+  ...NOT_OF_ADDRESSES,
 ];
 const said: Record<string, { code: number; text: string }> = {
   unknown: { code: 550, text: '5.1.1 no such user' },
@@ -121,7 +122,6 @@ const said: Record<string, { code: number; text: string }> = {
   later: { code: 451, text: '4.7.1 try again' },
   never: { code: 451, text: '4.7.1 try again' },
 };
-const kindOf = (address: string): string => address.split('-')[0]!;
 
 describe('Providers of messages that do not do as they should', function providers() {
   this.timeout(180_000);
@@ -165,16 +165,6 @@ describe('Providers of messages that do not do as they should', function provide
     desk.study({ send_at: clockIn(zone, -10), ...notifications }, { timezone: zone });
   let numbers = 0;
   const phone = (): string => `+49${Date.now()}${numbers++}`;
-  const settled = (who: { id: string }, count = 1, timeout = 60_000): Promise<NotificationView[]> =>
-    until(
-      async () => {
-        const rows = await desk.of(who);
-        if (rows.length < count || rows.some(({ status }) => status === 'pending'))
-          throw new Error(JSON.stringify(rows));
-        return rows;
-      },
-      { what: 'the reminders to be settled', timeout },
-    );
   const comesTomorrow = (who: { id: string }): Promise<Loose> => desk.visit(who, dayIn(zone, 1));
 
   describe('a gateway that', () => {
@@ -194,7 +184,7 @@ describe('Providers of messages that do not do as they should', function provide
     for (const [what, , wanted] of GATEWAY) {
       it(what, async () => {
         const who = people.get(what)!;
-        const [row] = await settled(who);
+        const [row] = await desk.settled(who);
         const requests = asked(who.phone);
         expect({
           status: row!.status,
@@ -276,13 +266,12 @@ describe('Providers of messages that do not do as they should', function provide
     for (const [what, , wanted] of MAIL) {
       it(what, async () => {
         const who = people.get(what)!;
-        const [row] = await settled(who);
+        const [row] = await desk.settled(who);
         const taken = mails.to(who.email);
-        const dead = await desk.stage.sql('select 1 from dead_addresses where participant_id = ?', [who.id]);
         expect({
           status: row!.status,
           taken: taken.length,
-          dead: dead.length === 1,
+          dead: await desk.isDead(who),
           last_error: row!.last_error,
         }).to.deep.equal(wanted);
         expect(new Set(taken.map(({ messageId }) => messageId)).size, 'one Message-ID').to.equal(
@@ -294,9 +283,9 @@ describe('Providers of messages that do not do as they should', function provide
 
     it('an address that is not there gets no more of them, until it is changed', async () => {
       const who = people.get('knows no such mailbox (550 5.1.1)')!;
-      await settled(who);
+      await desk.settled(who);
       const second = await comesTomorrow(who);
-      const rows = await settled(who, 2);
+      const rows = await desk.settled(who, 2);
       const found = rows.find(({ visit_id }) => visit_id === second.id)!;
       expect(found).to.include({ status: 'suppressed', reason: 'address_dead', attempts: 0 });
       expect((await desk.explain(second.id))[0]!.why).to.include('messages to this address came back');
@@ -315,7 +304,7 @@ describe('Providers of messages that do not do as they should', function provide
       number = phone();
     const who = await desk.person(of, { email, phone: number });
     await comesTomorrow(who);
-    const [sent] = await settled(who);
+    const [sent] = await desk.settled(who);
     const { pathname, search } = new URL(
       (JSON.parse(asked(number)[0]!.body) as { status_callback: string }).status_callback,
     );
@@ -326,7 +315,7 @@ describe('Providers of messages that do not do as they should', function provide
       expect(
         (await anybody.post(`${pathname}${search}`, { status: 'undelivered', error_code: '30003' })).status,
       ).to.equal(204);
-    const rows = await settled(who, 2);
+    const rows = await desk.settled(who, 2);
     expect(rows.find(({ id }) => id === sent!.id)).to.include({
       status: 'sent',
       delivery_status: 'undelivered',
@@ -346,7 +335,7 @@ describe('Providers of messages that do not do as they should', function provide
     const visit = await comesTomorrow(who);
     const rows = await until(
       async () => {
-        const all = await settled(who);
+        const all = await desk.settled(who);
         return all.length === 3 ? all : undefined;
       },
       { what: 'all three channels to be tried' },
@@ -391,7 +380,7 @@ describe('Providers of messages that do not do as they should', function provide
         number = phone();
       const who = await desk.person(of, { email, phone: number });
       await comesTomorrow(who);
-      await settled(who);
+      await desk.settled(who);
       return { who, email, number, headers: headersOf(mails.to(email)[0]!.source) };
     }
 
@@ -399,7 +388,7 @@ describe('Providers of messages that do not do as they should', function provide
       const { who, email, number, headers } = await sent();
       expect((await bounced(bounceOf(headers))).status).to.equal(204);
       expect((await bounced(bounceOf(headers))).status).to.equal(204);
-      const rows = await settled(who, 2);
+      const rows = await desk.settled(who, 2);
       expect(rows.find(({ channel }) => channel === 'email')).to.include({
         status: 'sent',
         delivery_status: 'undelivered',
@@ -427,7 +416,7 @@ describe('Providers of messages that do not do as they should', function provide
       it(what, async () => {
         const { who, headers } = await sent();
         expect((await bounced(bounceOf(headers, change))).status).to.equal(204);
-        if (what.startsWith('for')) await settled(who, 2);
+        if (what.startsWith('for')) await desk.settled(who, 2);
         const [row] = await desk.of(who, '&channel=email');
         expect([
           row!.delivery_status,
@@ -466,7 +455,7 @@ describe('Providers of messages that do not do as they should', function provide
       expect((await register(who, browser.token)).status).to.equal(201);
       expect((await register(who, browser.token)).status).to.equal(200);
       await comesTomorrow(who);
-      const [row] = await settled(who);
+      const [row] = await desk.settled(who);
       expect(row).to.include({ channel: 'push', status: 'sent' });
       const [got, ...more] = gateway.at(new URL((JSON.parse(browser.token) as { endpoint: string }).endpoint).pathname);
       expect(more).to.deep.equal([]);
@@ -493,7 +482,7 @@ describe('Providers of messages that do not do as they should', function provide
       try {
         await register(who, new PushBrowser(`${gateway.url}${path}`).token);
         await comesTomorrow(who);
-        await until(async () => (await desk.of(who)).length === 2 && (await settled(who)).length === 2, {
+        await until(async () => (await desk.of(who)).length === 2 && (await desk.settled(who)).length === 2, {
           what: 'the text message instead',
         });
         expect((await desk.of(who, '&channel=push'))[0]).to.include({
@@ -542,7 +531,7 @@ describe('Providers of messages that do not do as they should', function provide
     const elsewhere = desk.sweepHere({ pushPerMinute: PUSHES_PER_MINUTE, pushUrl: `${gateway.url}/push` });
     await Promise.all(people.map(comesTomorrow));
     await elsewhere();
-    for (const who of people) expect((await settled(who))[0]).to.include({ status: 'sent' });
+    for (const who of people) expect((await desk.settled(who))[0]).to.include({ status: 'sent' });
     const times = gateway
       .at('/push')
       .filter(({ body }) => tokens.has((JSON.parse(body) as { message: { token: string } }).message.token))

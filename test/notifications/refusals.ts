@@ -10,7 +10,7 @@ import { until } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import type { MailBehaviour, Refusal, TestMailServer } from '../support/smtp-server.js';
 import { clockIn, dayIn, daytimeZone } from './stage.js';
-import type { Desk, NotificationView } from './stage.js';
+import type { Desk } from './stage.js';
 
 const zone = daytimeZone();
 
@@ -24,7 +24,14 @@ const AT_RECIPIENT: Record<string, Refusal> = {
 const CONTENT: Record<string, Refusal> = { spam: { code: 550, text: 'looks like spam' } };
 const REFUSED = 'the mail server refused the message (550)';
 
-const MAIL: [string, string, { status: string; taken: number; dead: boolean; last_error: string | null }][] = [
+/** What a mail server does, at which kind of address, and what becomes of the reminder and of the address. */
+export type MailCase = [
+  what: string,
+  kind: string,
+  wanted: { status: string; taken: number; dead: boolean; last_error: string | null },
+];
+/** Those of a server that is `refusing`. */
+export const NOT_OF_ADDRESSES: MailCase[] = [
   [
     'passes nothing on for this service, for a while',
     'closed',
@@ -39,7 +46,7 @@ const MAIL: [string, string, { status: string; taken: number; dead: boolean; las
   ['refuses a content by 550 alone', 'spam', { status: 'failed', taken: 0, dead: false, last_error: REFUSED }],
   ['knows no mailbox of such a name', 'relay', { status: 'failed', taken: 0, dead: true, last_error: REFUSED }],
 ];
-const kindOf = (address: string): string => address.split('-')[0]!;
+export const kindOf = (address: string): string => address.split('-')[0]!;
 
 let sender: Refusal | undefined;
 /** What the mail server of the service below says of these recipients, senders and contents. */
@@ -76,38 +83,12 @@ export function refusals(of: () => Setting): void {
   const study = (notifications: Record<string, unknown>): Promise<AnchorStudy> =>
     desk.study({ send_at: clockIn(zone, -10), ...notifications }, { timezone: zone });
   const comesTomorrow = (who: { id: string }): Promise<Loose> => desk.visit(who, dayIn(zone, 1));
-  const settled = (who: { id: string }, count = 1): Promise<NotificationView[]> =>
-    until(
-      async () => {
-        const rows = await desk.of(who);
-        if (rows.length < count || rows.some(({ status }) => status === 'pending'))
-          throw new Error(JSON.stringify(rows));
-        return rows;
-      },
-      { what: 'the reminders to be settled', timeout: 60_000 },
-    );
-  const isDead = async ({ id }: { id: string }): Promise<boolean> =>
-    (await desk.stage.sql('select 1 from dead_addresses where participant_id = ?', [id])).length === 1;
 
   describe('a mail server that', () => {
     let of: AnchorStudy;
     before(async () => {
       of = await study({ channels: ['email'] });
     });
-
-    for (const [what, kind, wanted] of MAIL)
-      it(what, async () => {
-        const email = addressOf(kind);
-        const who = await desk.person(of, { email });
-        await comesTomorrow(who);
-        const [row] = await settled(who);
-        expect({
-          status: row!.status,
-          taken: mails.to(email).length,
-          dead: await isDead(who),
-          last_error: row!.last_error,
-        }).to.deep.equal(wanted);
-      });
 
     it('lets this service send nothing: what is due waits, a login link too, and no address is dead', async () => {
       const [reminded, asks] = [await desk.person(of), await desk.person(of)];
@@ -121,10 +102,10 @@ export function refusals(of: () => Setting): void {
         const row = await until(async () => (await desk.of(who)).find(({ attempts }) => attempts > 0), {
           what: 'an attempt',
         });
-        expect([row.status, row.last_error, await isDead(who)]).to.deep.equal(['pending', 'SMTP_550', false]);
+        expect([row.status, row.last_error, await desk.isDead(who)]).to.deep.equal(['pending', 'SMTP_550', false]);
       }
       sender = undefined;
-      for (const who of [reminded, asks]) expect((await settled(who))[0]).to.include({ status: 'sent' });
+      for (const who of [reminded, asks]) expect((await desk.settled(who))[0]).to.include({ status: 'sent' });
     });
   });
 
@@ -190,7 +171,7 @@ export function refusals(of: () => Setting): void {
       const email = addressOf('good');
       const who = await desk.person(of, { email, phone: phone() });
       await comesTomorrow(who);
-      await settled(who);
+      await desk.settled(who);
       return { who, headers: headersOf(mails.to(email)[0]!.source) };
     };
     const bounced = async (headers: string) => {
@@ -204,8 +185,8 @@ export function refusals(of: () => Setting): void {
     const right = addressOf('right');
     await change(who, { email: right });
     await bounced(headers);
-    expect(await isDead(who), 'the new address').to.equal(false);
-    expect((await settled(who, 2)).find(({ channel }) => channel === 'email')).to.include({
+    expect(await desk.isDead(who), 'the new address').to.equal(false);
+    expect((await desk.settled(who, 2)).find(({ channel }) => channel === 'email')).to.include({
       delivery_status: 'undelivered',
     });
     const next = await comesTomorrow(who);
@@ -218,7 +199,7 @@ export function refusals(of: () => Setting): void {
     const same = await sent();
     await change(same.who, { phone: phone() });
     await bounced(same.headers);
-    expect(await isDead(same.who), 'another field is no other address').to.equal(true);
+    expect(await desk.isDead(same.who), 'another field is no other address').to.equal(true);
   });
 
   it('a text message that is reported undelivered before the gateway has answered is followed by a mail', async () => {
@@ -242,7 +223,7 @@ export function refusals(of: () => Setting): void {
     await comesTomorrow(who);
     const rows = await until(
       async () => {
-        const all = await settled(who);
+        const all = await desk.settled(who);
         return all.length === 2 ? all : undefined;
       },
       { what: 'both channels' },

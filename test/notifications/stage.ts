@@ -5,6 +5,7 @@ import type { SweepReport } from '../../activities/notifications/reminders/remin
 import { AnchorStudy, Stage } from '../anchor/stage.js';
 import type { Person } from '../anchor/stage.js';
 import { runSchedule, withoutSchedule } from '../assessment/stage.js';
+import { until } from '../support/until.js';
 import { unique } from '../support/http.js';
 import type { Loose } from '../support/http.js';
 
@@ -128,6 +129,24 @@ export class Desk {
         `/api/notifications?participant_id=${who.id}&limit=500${more}`,
       )
     ).items;
+  }
+
+  /** The messages to somebody, when there are so many and none is pending. */
+  settled(who: { id: string }, count = 1, timeout = 60_000): Promise<NotificationView[]> {
+    return until(
+      async () => {
+        const rows = await this.of(who);
+        if (rows.length < count || rows.some(({ status }) => status === 'pending'))
+          throw new Error(JSON.stringify(rows));
+        return rows;
+      },
+      { what: 'the reminders to be settled', timeout },
+    );
+  }
+
+  /** Whether nothing is sent to somebody's address any more. */
+  async isDead({ id }: { id: string }): Promise<boolean> {
+    return (await this.stage.sql('select 1 from dead_addresses where participant_id = ?', [id])).length === 1;
   }
 
   /** Runs the sweep now, and waits for what it does. */
