@@ -141,6 +141,16 @@ describe('What bounds a request’s time', function suite() {
       await outside.query('rollback');
     }
   }
+  /** Sends what has to wait, at most three times: on a busy machine an answer may be late for that reason alone. */
+  async function expectBusyAfter(seconds: number, patience: number, send: () => Promise<Answer<Loose>>): Promise<void> {
+    let soonest = Infinity;
+    for (let times = 0; times < 3 && soonest > seconds + patience; times += 1) {
+      const began = performance.now();
+      expectBusy(await send());
+      soonest = Math.min(soonest, (performance.now() - began) / 1000);
+    }
+    expect(soonest).to.be.within(seconds * 0.9, seconds + patience);
+  }
   const lockedStudy = () => `select 1 from studies where id = '${study.id}' for update`;
   /** The API's sessions that wait for a lock just now. */
   async function waiting(): Promise<number> {
@@ -165,9 +175,7 @@ describe('What bounds a request’s time', function suite() {
   it('a row that is locked: 503 with Retry-After, nothing half-written, and the same again is done', async () => {
     const before = await records();
     const rename = () => http.patch(`/api/studies/${study.id}`, { study_name: 'Renamed' });
-    const began = performance.now();
-    expectBusy(await whileLocked(lockedStudy(), rename));
-    expect((performance.now() - began) / 1000).to.be.within(WAIT * 0.9, WAIT + 5);
+    await expectBusyAfter(WAIT, 5, () => whileLocked(lockedStudy(), rename));
     expect((await http.expect(200, 'GET', `/api/studies/${study.id}`)).study_name).to.equal('A study');
     expect(await records()).to.equal(before);
     expect((await rename()).status).to.equal(200);
@@ -196,9 +204,9 @@ describe('What bounds a request’s time', function suite() {
       await outside.query(
         `create trigger ${name} before insert on sites for each row when (new.site_code = '${name}') execute function ${name}()`,
       );
-      const began = performance.now();
-      expectBusy(await http.post(`/api/studies/${study.id}/sites`, { site_code: name, name: 'Slow' }));
-      expect((performance.now() - began) / 1000).to.be.within(STATEMENT * 0.9, STATEMENT + 10);
+      await expectBusyAfter(STATEMENT, 10, () =>
+        http.post(`/api/studies/${study.id}/sites`, { site_code: name, name: 'Slow' }),
+      );
       expect((await http.expect(200, 'GET', `/api/studies/${study.id}/sites`)).total).to.equal(0);
     } finally {
       await outside.query(`drop function ${name} cascade`);
