@@ -1,5 +1,6 @@
 import { nowMs, nowIso } from '../../db/client/clock.js';
 import { returnEarly } from '../../db/scheduling/early-visits.js';
+import { lockZones } from '../../db/scheduling/visit-statuses.queries.js';
 import { followBaseline, followWindows } from '../../db/scheduling/schedule-writes.queries.js';
 import { intoEvents } from '../../db/events/events.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
@@ -117,6 +118,12 @@ export async function changeParticipant(
   input: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<ParticipantRecord> {
+  if (input.site_id !== undefined || input.site_code !== undefined) {
+    const { study_id, site_id, site_code } = await getParticipantOrThrow(tx, id);
+    const isOther = (given: string | null | undefined, own: string | null) => given !== undefined && given !== own;
+    // Another site may have another time zone.
+    if (isOther(input.site_id, site_id) || isOther(input.site_code, site_code)) await lockZones(tx, study_id);
+  }
   const record = withoutBlanks(input).external_id;
   if (record) await readForAnother(tx, (await getParticipantOrThrow(tx, id)).study_id, record, id);
   const before = await locked(tx, id);

@@ -1,6 +1,6 @@
 import { nowIso } from '../../db/client/clock.js';
 import type { ReportScope, ReportFilter } from '../../db/reports/base.queries.js';
-import { coursesOf, reportedParticipant } from '../../db/reports/participant.queries.js';
+import { reportedParticipant } from '../../db/reports/participant.queries.js';
 import { problem } from '../http/errors.js';
 
 /**
@@ -35,5 +35,5 @@ export function participantReport(rows: readonly unknown[][], filter: Pick<Repor
   reportFilter(undefined, filter);
   const found = reportedParticipant(rows);
   if (!found) throw problem('NOT_FOUND', { detail: 'There is no such participant.' });
-  return { ...found, metrics: coursesOf(found.sessions) };
+  return found;
 }

@@ -1,5 +1,5 @@
 import { putOutbox } from '../../db/outbox/outbox.js';
-import { returnEarly } from '../../db/scheduling/early-visits.js';
+import { beforeZoneChange, returnEarly } from '../../db/scheduling/early-visits.js';
 import type { Site } from '../../db/models/records.js';
 import { insertSite, siteById, updateSite } from '../../db/studies/sites.queries.js';
 import { problem } from '../http/errors.js';
@@ -38,6 +38,10 @@ export async function changeSite(
   input: Fields,
   assertIfMatch: (record: Record<string, unknown>) => void,
 ): Promise<WithEarlierOverrides<Site>> {
+  if (input.timezone !== undefined) {
+    const { study_id, timezone } = await getSiteOrThrow(tx, id);
+    if (input.timezone !== timezone) await beforeZoneChange(tx, study_id);
+  }
   const before = await getSiteOrThrow(tx, id, true);
   assertIfMatch({ ...before });
   const fields = changedFields({ ...before }, input);

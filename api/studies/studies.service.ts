@@ -5,8 +5,9 @@ import { jsonTexts } from '../util/json-texts.js';
 import { findConfig, updateConfig } from '../../db/capture/datacapture-configs.queries.js';
 import { requestMissedPushes } from '../../db/capture/push-requests.queries.js';
 import { retryDisabledTriggers } from '../../db/capture/webhook-events.queries.js';
-import { returnEarly } from '../../db/scheduling/early-visits.js';
+import { beforeZoneChange, returnEarly } from '../../db/scheduling/early-visits.js';
 import type { Study } from '../../db/models/records.js';
+import { keepOutImports } from '../../db/participants/import-lock.queries.js';
 import { resumeReminders } from '../../db/notifications/reminders.queries.js';
 import { putOutbox } from '../../db/outbox/outbox.js';
 import {
@@ -94,6 +95,7 @@ export async function changeStudy(
 ): Promise<WithEarlierOverrides<StudyRecord>> {
   const given = fieldsOf(asked);
   const { tx, audit, actor, context } = change;
+  await lockReminders(tx, id, given);
   const before = await getStudyOrThrow(tx, id, 'change');
   assertIfMatch({ ...before });
   requireNear(given);
@@ -163,6 +165,14 @@ export async function changeStudy(
   }
   const study = await getStudyOrThrow(tx, id);
   return replans || newPolicy ? withEarlierOverrides(tx, id, study) : study;
+}
+
+/** Named locks come before rows: a changed zone or message plans the reminders of all the study's visits again. */
+async function lockReminders(tx: Tx, id: string, { timezone, config }: Given): Promise<void> {
+  if (timezone === undefined && config?.notifications === undefined) return;
+  const stored = await getStudyOrThrow(tx, id);
+  if (timezone !== undefined && timezone !== stored.timezone) await beforeZoneChange(tx, id);
+  else if (config?.notifications !== undefined) await keepOutImports(tx, id);
 }
 
 /** What was left undone for the study's former status, and is to do by the new one. */

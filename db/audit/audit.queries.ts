@@ -59,6 +59,8 @@ export async function listAudit(tx: Tx, filter: AuditFilter): Promise<{ items: L
   const rows: (ListedAuditRecord & { total: number })[] = await matching()
     .orderBy([
       { column: 'audit_log.created_at', order: 'desc' },
+      // Records of several chains may have one time and one number.
+      { column: 'chain', order: 'desc' },
       { column: 'seq', order: 'desc' },
     ])
     .offset(filter.skip)

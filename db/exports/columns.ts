@@ -1,3 +1,5 @@
+import { isSetAside } from '../scheduling/effective-status.js';
+
 /**
  * The content of a column, which decides its format and its de-identification:
  * - text: free text; a spreadsheet must not run it. Removed by de-identification where `personal`
@@ -80,6 +82,12 @@ export const participantFilter = [
   code('participant_code', 'its code', 'p.participant_code'),
   code('site_code', 'its site', 'st.site_code'),
 ];
+/** Of a session `t`. */
+export const setAsideColumn = boolean(
+  'set_aside',
+  'the session was set aside when a sync conflict was resolved: it counts in no report',
+  isSetAside('t'),
+);
 export const ofParticipant = (table: string) =>
   `${table} t join participants p on p.id = t.participant_id left join sites st on st.id = p.site_id`;
 export const utcDate = (sql: string) => `(${sql} at time zone 'UTC')::date`;

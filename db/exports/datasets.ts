@@ -23,6 +23,7 @@ import {
   textColumn,
   utcDate,
   participantFilter,
+  setAsideColumn,
   visitNameColumn,
   wordColumn,
 } from './columns.js';
@@ -170,6 +171,7 @@ export const datasets = {
         REMARKS_OF.quality_flags,
       ),
       json('warnings', 'what else was noticed of its tasks', REMARKS_OF.warnings),
+      setAsideColumn,
     ],
   },
   task_summaries: {
@@ -206,6 +208,7 @@ export const datasets = {
       json('warnings', 'what else was noticed of the task', 'k.warnings'),
       personalColumn(textColumn('device_id', 'the device of the session')),
       number('clock_skew_ms', 'how far its clock was ahead when it sent the session, milliseconds'),
+      setAsideColumn,
     ],
   },
   raw_trials: {

@@ -1,5 +1,6 @@
 import { Study } from '../models/records.js';
 import {
+  isSetAside,
   reportingShift,
   sessionStatus,
   shownSession,
@@ -80,7 +81,7 @@ const list = (rows: string, order: string): string =>
 
 /**
  * One row for each participant, `subject`, in the order of codes; `where` is a condition on `p`. Superseded visits are
- * left out.
+ * left out, and so are sessions that were set aside.
  */
 export const subjectsSql = (where: string): string => `
 select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.status, 'site_code', st.site_code, 'arm',
@@ -120,7 +121,7 @@ select json_build_object('id', p.id, 'code', p.participant_code, 'status', p.sta
       ${at('s.started_at')} as started_at, ${at('s.completed_at')} as completed_at,
       coalesce((select json_object_agg(t.task, ${taskSummary('t')} order by t.task)
         from session_tasks t where t.session_id = s.id), '{}') as tasks
-    from assessment_sessions s where s.participant_id = p.id`,
+    from assessment_sessions s where s.participant_id = p.id and not ${isSetAside('s')}`,
     'x.started_at, x.id',
   )}
 ) as subject

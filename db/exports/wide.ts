@@ -1,7 +1,17 @@
 import { shownSession, summarySource, taskSummary } from '../scheduling/effective-status.js';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { choiceColumn, code, date, id, instant, participantFilter, utcDate, visitNameColumn } from './columns.js';
+import {
+  choiceColumn,
+  code,
+  date,
+  id,
+  instant,
+  participantFilter,
+  setAsideColumn,
+  utcDate,
+  visitNameColumn,
+} from './columns.js';
 import type { DatasetColumn, Dataset } from './columns.js';
 import { SUMMARY_SOURCES } from './words.js';
 
@@ -24,7 +34,7 @@ const NAME_BYTES = 63;
 
 /**
  * Pivots task_summaries: a row for each session with its visit, a column for each metric of each task in the order of
- * names, then for each task whether its metrics are the client's or computed.
+ * names, then whether they count, and for each task whether its metrics are the client's or computed.
  * @throws TooManyColumns
  */
 export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
@@ -70,7 +80,7 @@ export function wideSummaries(metrics: readonly WideMetric[]): Dataset {
     study: 'k.study_id',
     date: utcDate('t.started_at'),
     order: 'p.participant_code, t.started_at, t.id',
-    columns: [...fixed, ...columns, ...sources],
+    columns: [...fixed, ...columns, ...(columns.length > 0 ? [setAsideColumn] : []), ...sources],
   };
 }
 

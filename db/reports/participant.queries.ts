@@ -1,4 +1,4 @@
-import { shownSession, summarySource, taskSummary } from '../scheduling/effective-status.js';
+import { isSetAside, shownSession, summarySource, taskSummary } from '../scheduling/effective-status.js';
 import { queryAll } from '../client/query.js';
 import type { Statement } from '../client/one-trip.js';
 import { anchorStatement } from '../anchor/anchors.queries.js';
@@ -45,6 +45,10 @@ export interface ReportedSession {
   summary_sources: Record<string, 'client' | 'computed'>;
   trial_count: number;
 }
+interface SessionRead extends ReportedSession {
+  /** By the resolution of a sync conflict: its results are no part of a course. */
+  set_aside: boolean;
+}
 
 /** A participant's sessions with their tasks' results, oldest first; or one of them. */
 function sessionsOf(asked: ReportScope, sessionId?: string): Statement {
@@ -55,7 +59,7 @@ function sessionsOf(asked: ReportScope, sessionId?: string): Statement {
     select ${shownSession('a')} as id, a.visit_id, a.battery_id, a.battery_version, a.language, s.status, a.source,
       s.started_at, a.completed_at,
       coalesce(k.task_summaries, '{}') as task_summaries, coalesce(k.summary_sources, '{}') as summary_sources,
-        coalesce(k.trial_count, 0)::integer as trial_count
+        coalesce(k.trial_count, 0)::integer as trial_count, ${isSetAside('a')} as set_aside
     from sessions s join assessment_sessions a on a.id = s.id
     left join lateral (select jsonb_object_agg(t.task, ${taskSummary('t')}) as task_summaries,
       jsonb_object_agg(t.task, ${summarySource('t')}) as summary_sources, sum(t.trial_count) as trial_count
@@ -71,10 +75,11 @@ export interface MetricCourse {
   points: { session_id: string; at: string; value: number }[];
 }
 
-/** Each metric over time, in the order of the sessions: the pivoted results. */
-export function coursesOf(sessions: readonly ReportedSession[]): MetricCourse[] {
+/** Each metric over time, in the order of the sessions that count: the pivoted results. */
+function coursesOf(sessions: readonly SessionRead[]): MetricCourse[] {
   const courses = new Map<string, MetricCourse>();
-  for (const { id, started_at, task_summaries } of sessions) {
+  for (const { id, started_at, task_summaries, set_aside } of sessions) {
+    if (set_aside) continue;
     for (const [task, summary] of Object.entries(task_summaries)) {
       for (const [metric, value] of Object.entries(summary)) {
         if (typeof value !== 'number') continue;
@@ -87,6 +92,8 @@ export function coursesOf(sessions: readonly ReportedSession[]): MetricCourse[] 
   }
   return [...courses.keys()].sort().map((key) => courses.get(key)!);
 }
+
+const shown = ({ set_aside: _, ...session }: SessionRead): ReportedSession => session;
 
 /** The current schedule version, if there is one. */
 const scheduleOf = (participantId: string): Statement => ({
@@ -102,15 +109,10 @@ export interface ReportedParticipant {
   schedule: Record<string, unknown> | null;
   visits: ReportedVisit[];
   sessions: ReportedSession[];
+  metrics: MetricCourse[];
 }
 
-type PartsOfReport = [
-  ReportedPerson[],
-  AnchorResponse[],
-  Record<string, unknown>[],
-  ReportedVisit[],
-  ReportedSession[],
-];
+type PartsOfReport = [ReportedPerson[], AnchorResponse[], Record<string, unknown>[], ReportedVisit[], SessionRead[]];
 
 /** The statements of a participant's report. */
 export function participantStatements(
@@ -131,7 +133,16 @@ export const participantRows = async (
 /** The report from the rows of `participantStatements`. Undefined: no such participant is visible. */
 export function reportedParticipant(rows: readonly unknown[][]): ReportedParticipant | undefined {
   const [[identity], [anchor], [schedule], visits, sessions] = rows as unknown as PartsOfReport;
-  return identity && { identity, anchor: anchor!, schedule: schedule ?? null, visits, sessions };
+  return (
+    identity && {
+      identity,
+      anchor: anchor!,
+      schedule: schedule ?? null,
+      visits,
+      sessions: sessions.map(shown),
+      metrics: coursesOf(sessions),
+    }
+  );
 }
 
 /** One session and its participant. Undefined: none is visible. */
@@ -140,9 +151,9 @@ export async function reportedSession(
   participantId: string,
   sessionId: string,
 ): Promise<{ identity: ReportedPerson; session: ReportedSession } | undefined> {
-  const [[identity], [session]] = await queryAll<[ReportedPerson, ReportedSession]>(tx, [
+  const [[identity], [session]] = await queryAll<[ReportedPerson, SessionRead]>(tx, [
     personOf(participantId),
     sessionsOf({ study: null, participant: participantId }, sessionId),
   ]);
-  return identity && session && { identity, session };
+  return identity && session && { identity, session: shown(session) };
 }

@@ -38,6 +38,12 @@ export const isOpenSession = (session: string): string =>
 export const shownSession = (session: string): string =>
   `case when ${isOpenSession(session)} then session_public_id(${session}.id) else ${session}.id end`;
 
+/** Whether the resolution of a sync conflict has set a session aside: it is kept, and its results do not count. */
+export const isSetAside = (session: string): string =>
+  `(${session}.status = 'abandoned' and exists (select from sync_conflicts aside
+    where aside.participant_id = ${session}.participant_id and aside.session_id = ${session}.id
+      and aside.keep = 'server' and aside.resolution = 'both_kept'))`;
+
 /** By how many days a re-anchoring moved a visit's reporting target. */
 export const reportingShift = (visit: string): string =>
   `coalesce(${visit}.reporting_target_date - ${visit}.target_date, 0)`;

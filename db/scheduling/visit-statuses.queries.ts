@@ -56,15 +56,20 @@ export const keepZonesOf = (tx: Tx, visitIds: readonly string[]): Promise<void> 
   shareLocksOfStudies(tx, ZONES, visitIds);
 
 /**
+ * Who corrects a zone takes this before any row. A batch under way changes reminders of the study's visits, as the
+ * correction does: it would wait for those that the correction holds, and the correction for the batch.
+ */
+export const lockZones = (tx: Tx, studyId: string): Promise<void> => lockByName(tx, ZONES + studyId);
+
+/**
  * Gives the visits that a wrong time zone opened, or had missed, too early their status of today. Locked ones are left
- * to the next run of the job.
+ * to the next run of the job. `lockZones` comes before.
  * @param of whose zone has changed
  */
 export async function returnEarlyVisits(
   tx: Tx,
   of: { studyId: string; siteId?: string; participantId?: string },
 ): Promise<MovedVisit[]> {
-  await lockByName(tx, ZONES + of.studyId);
   const rows = await query<{ id: string }>(
     tx,
     `select v.id from scheduled_visits v ${THERE}

@@ -191,7 +191,8 @@ const SOURCES = `
     from notifications n left join scheduled_visits v on v.id = n.visit_id
       where n.participant_id = $1 and n.user_id is null`;
 
-const ORDER = ['at', 'rank', 'seq', 'id'];
+/** Entries that are equal in all of these are the same: no page repeats or loses one. */
+const ORDER = ['at', 'rank', 'seq', 'id', 'what', 'data'];
 
 /** A participant's timeline, oldest first where the filter does not say otherwise, and how many entries there are. */
 export async function listTimeline(

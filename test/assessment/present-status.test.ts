@@ -121,4 +121,56 @@ describe('The status of a visit is that of the present date', () => {
     }
     expect(await stored(person)).to.deep.equal({ 'Day 0': 'scheduled' });
   });
+
+  it('a corrected zone never waits in a circle with a run of the job that has yet to cancel its reminders', async () => {
+    const fields = { timezone: 'UTC', config: { notifications: { channels: ['email'], days_before: [1] } } };
+    /** Whose visit was missed, which the job has yet to say, and what it has to cancel. */
+    const missed = async () => {
+      const study = await stage.study(byHand, { days: [], fields });
+      const person = await study.person({ email: 'somebody@example.org' });
+      const day = dayIn('UTC', -1);
+      await stage.admin.expect(201, 'POST', '/api/schedules/visits', {
+        participant_id: person.id,
+        name: 'Visit 1',
+        target_date: day,
+        window_open: day,
+        window_close: day,
+      });
+      const [visit] = await stage.sql<{ id: string; visit_key: string }>(
+        `update scheduled_visits set status = 'open' where participant_id = ? returning id, visit_key`,
+        [person.id],
+      );
+      const [message] = await stage.sql<{ id: string }>('select id from notifications where visit_id = ?', [visit!.id]);
+      return { study, key: visit!.visit_key, message: message!.id };
+    };
+    // The job goes through reminders in the order of their visits' keys: the first one is held.
+    const [held, next] = [await missed(), await missed()].sort((a, b) => (a.key < b.key ? -1 : 1)) as [
+      Awaited<ReturnType<typeof missed>>,
+      Awaited<ReturnType<typeof missed>>,
+    ];
+    const owner = openDatabase({ url: stage.run.database_url, poolMax: 3, name: 'present-status', asOwner: true });
+    const circles = async () =>
+      Number(
+        (
+          await owner.raw<{ rows: { deadlocks: number }[] }>(
+            'select pg_stat_clear_snapshot(), deadlocks from pg_stat_database where datname = current_database()',
+          )
+        ).rows[0]!.deadlocks,
+      );
+    const nobodyWaits = async () =>
+      (await stage.sql('select 1 from scheduled_visits where visit_key = ? and status = ?', [next.key, 'missed']))
+        .length === 1;
+    try {
+      const before = await circles();
+      await whileHeld<unknown>(
+        owner,
+        ['select 1 from notifications where id = ? for update', held.message],
+        () => runSchedule('update_visit_statuses', nobodyWaits, 'the job to have moved the visit'),
+        () => stage.admin.expect(200, 'PATCH', `/api/studies/${next.study.id}`, { timezone: 'Asia/Tokyo' }),
+      );
+      expect((await circles()) - before, 'circles').to.equal(0);
+    } finally {
+      await owner.destroy();
+    }
+  });
 });

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import { visitKey } from '../../db/audit/hashing.js';
 import { contentHash } from '../../db/exports/full-study/content.js';
 import type { StudyDocument } from '../../db/exports/full-study/document.js';
 import { HOUR, Site, instant } from '../assessment/stage.js';
-import { admin, newStudy, unique } from '../support/http.js';
+import { byHand } from '../notifications/stage.js';
+import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import { formOf } from './stage.js';
 import type { Loose } from '../support/http.js';
 
@@ -97,5 +99,35 @@ describe('A loaded study', () => {
     const given = { study_code, study_name: 'A copy', document };
     const loaded = await http.expect<Loose>(201, 'POST', '/api/studies/import/full', given);
     expect(loaded.study_code).to.equal(study_code.normalize('NFC'));
+  });
+
+  it('knows a visit whose event somebody changed by the event that planned it', async () => {
+    const http = await admin();
+    const study = await newStudy(http, { config: { enrollment_date_policy: byHand } });
+    const battery = await http.expect(201, 'POST', '/api/batteries', {
+      study_id: study.id,
+      code: 'B',
+      name: 'A battery',
+      modules: [{ task: 'stroop' }],
+    });
+    await http.expect(201, 'PATCH', `/api/datacapture/config/${study.id}`, {
+      api_url: 'http://127.0.0.1:9/api/',
+      api_token: '0123456789ABCDEF',
+      event_battery_mapping: { baseline_arm_1: { battery_id: battery.id, target_day: 0 } },
+    });
+    const person = await newParticipant(http, study.id);
+    const path = `/api/studies/${study.id}/participants/${person.id}`;
+    await http.expect(200, 'POST', `${path}/anchor-date`, { enrollment_date: '2024-05-01' });
+    const exported = (id: string) => http.expect<StudyDocument>(200, 'GET', `/api/exports/studies/${id}/full`);
+    const [visit] = (await http.expect(200, 'GET', `/api/schedules/visits?participant_id=${person.id}`)).items;
+    expect(visit!.visit_key).to.equal(visitKey(person.id, 'event:baseline_arm_1'));
+    await http.expect(200, 'PATCH', `/api/visits/${visit!.id}`, { datacapture_event: 'unscheduled_arm_1' });
+    const document = await exported(study.id);
+    const target = `study_code=${unique('COPY')}&study_name=A%20copy`;
+    const loaded = await http.expect<Loose>(201, 'POST', `/api/studies/import/full?${target}`, document);
+    const { participants, scheduled_visits } = (await exported(String(loaded.study_id))).tables;
+    expect(scheduled_visits!.map(({ visit_key }) => visit_key)).to.deep.equal([
+      visitKey(String(participants![0]!.id), 'event:baseline_arm_1'),
+    ]);
   });
 });

@@ -58,4 +58,30 @@ describe('An import that changes participants in the order of its file', functio
       });
     expect((await circles()) - before, 'circles').to.equal(0);
   });
+
+  for (const of of ['study', 'site'] as const)
+    it(`never waits in a circle with a corrected zone of its ${of}`, async () => {
+      const { admin } = desk.stage;
+      const study = await desk.study({ channels: ['email'], days_before: [1] });
+      const site = await admin.expect(201, 'POST', `/api/studies/${study.id}/sites`, { site_code: 'OLD' });
+      const people = await Promise.all(
+        ['P-1', 'P-2'].map((participant_code) => desk.person(study, { participant_code, site_id: site.id })),
+      );
+      const visits = await Promise.all(people.map((person) => desk.visit(person, dayIn('UTC', 9))));
+      const [first, last] =
+        String(visits[0]!.visit_key) < String(visits[1]!.visit_key) ? ['P-1', 'P-2'] : ['P-2', 'P-1'];
+      const file = `participant_code,email,site_code,preferred_language\n${last},l@example.org,,\n${BETWEEN}${first},f@example.org,NEW,\n`;
+      const before = await circles();
+      const [answer] = await whileHeld<unknown>(
+        owner,
+        [`insert into sites (study_id, site_code) values (?, 'NEW')`, study.id],
+        () => imported(admin, study.id, file, '?mode=upsert&create_missing_sites=true'),
+        () =>
+          admin.expect(200, 'PATCH', of === 'study' ? `/api/studies/${study.id}` : `/api/sites/${site.id}`, {
+            timezone: 'Asia/Tokyo',
+          }),
+      );
+      expect(answer).to.include({ updated_count: 2, imported_count: 0 });
+      expect((await circles()) - before, 'circles').to.equal(0);
+    });
 });

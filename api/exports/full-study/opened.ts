@@ -9,6 +9,7 @@ import { invalidFields, problem } from '../../http/errors.js';
 import { check } from '../../http/validation/validation.js';
 import { StudyDocument as DocumentSchema, StudyTarget } from '../full-study.schemas.js';
 import { requireBoundedDesign } from './design-rows.js';
+import { requireOrderOfDays } from './row-rules.js';
 
 export interface ImportTarget {
   study_id?: string | undefined;
@@ -63,6 +64,7 @@ export function openDocument(
   nameZones(document);
   requireDateOrder(document.study);
   requireBoundedDesign(document);
+  requireOrderOfDays(document);
   const target: ImportTarget = {};
   for (const name of KEYS) {
     const said = [named[name], outer[name], inner[name]].filter(

@@ -121,15 +121,20 @@ export class NewIds {
       event_definitions: events = [],
       datacapture_configs: configs = [],
     } = this.document.tables;
-    // A renamed event is known by its first name.
-    const known = configs.flatMap(({ known_events }) =>
-      Object.values((known_events ?? {}) as Record<string, { identity: string }>).map(({ identity }) => identity),
-    );
+    // A renamed event is known by its first name; visits whose event somebody changed, by the one that planned them.
+    const known = new Set([
+      ...configs.flatMap(({ known_events }) =>
+        Object.values((known_events ?? {}) as Record<string, { identity: string }>).map(({ identity }) => identity),
+      ),
+      ...configs.flatMap(({ event_battery_mapping }) => Object.keys((event_battery_mapping ?? {}) as Row)),
+      ...windows.flatMap(({ datacapture_event }) => (datacapture_event ? [String(datacapture_event)] : [])),
+    ]);
+    const named = [...known].flatMap(eventIdentities);
     for (const visit of visits) {
       const old = String(visit.visit_key);
       if (this.ids.has(old)) continue;
       const participant = String(visit.participant_id);
-      const identity = [...identitiesOf(visit, windows, events), ...known.map((event) => `event:${event}`)].find(
+      const identity = [...identitiesOf(visit, windows, events), ...named].find(
         (one) => visitKey(participant, one) === old,
       );
       // A visit scheduled by hand has a key of its own.
@@ -156,15 +161,20 @@ export class NewIds {
   }
 }
 
+/** Of an event's visits; the second one while its name is the former one of another event. */
+const eventIdentities = (event: string): string[] => [`event:${event}`, `event:${event}#`];
+
 /** The possible identities of a visit (workflows/domain/scheduling: schedule.ts, events/plan.ts). */
 function identitiesOf(
-  { visit_window_id, datacapture_event, event_definition_id, event_occurrence }: Row,
+  { visit_window_id, datacapture_event, changed_from, event_definition_id, event_occurrence }: Row,
   windows: readonly Row[],
   events: readonly Row[],
 ): string[] {
   const own = [
     ...(visit_window_id ? [`window:${String(visit_window_id)}`] : []),
-    ...(datacapture_event ? [`event:${String(datacapture_event)}`] : []),
+    ...[datacapture_event, (changed_from as Row | null)?.datacapture_event].flatMap((event) =>
+      event ? eventIdentities(String(event)) : [],
+    ),
     ...(event_definition_id ? [`event-def:${String(event_definition_id)}#${String(event_occurrence)}`] : []),
   ];
   // Its window or event may have been deleted from the plan.
