@@ -121,16 +121,17 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
           ? stored
           : await updateConfig(tx, saving.studyId, values);
       const replans = await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
+      // It locks sessions and visits: before the pushes, as the end of an attempt does.
+      const mapped = newlyMapped(stored?.data_field_mapping ?? {}, saved.data_field_mapping);
+      if (mapped.length > 0) {
+        await requestMissedPushes(tx, saving.studyId, mapped);
+        await retryUnmapped(tx, saving.studyId, tasksAdded(stored, saved));
+      }
       const reconnects = stored !== undefined && connects(stored, change);
       if (reconnects) await requestOpenPushesAgain(tx, saving.studyId);
       if (stored && change.api_token !== undefined) {
         await retryForbidden(tx, saving.studyId, 'unknown');
         await retryUnseen(tx, saving.studyId);
-      }
-      const mapped = newlyMapped(stored?.data_field_mapping ?? {}, saved.data_field_mapping);
-      if (mapped.length > 0) {
-        await requestMissedPushes(tx, saving.studyId, mapped);
-        await retryUnmapped(tx, saving.studyId, tasksAdded(stored, saved));
       }
       // After the pushes are locked: an attempt locks its push first, then the breaker.
       if (reconnects) {

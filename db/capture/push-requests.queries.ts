@@ -66,10 +66,26 @@ export async function requestMissedPushes(tx: Tx, studyId: string, mapped?: read
       order by s.id`,
     [studyId, mapped ? JSON.stringify(mapped) : null],
   );
-  await requestPushes(
+  await requestPushesOfMany(
     tx,
     missed.map(({ id }) => id),
   );
+}
+
+/** Takes sessions and visits first, as the end of an attempt does: the two never wait for each other in a circle. */
+async function requestPushesOfMany(tx: Tx, sessionIds: readonly string[]): Promise<void> {
+  if (sessionIds.length === 0) return;
+  await execute(tx, 'select 1 from assessment_sessions where id = any($1) order by id for no key update', [
+    [...sessionIds],
+  ]);
+  await execute(
+    tx,
+    `select 1 from scheduled_visits v
+      where v.id in (select s.visit_id from assessment_sessions s where s.id = any($1))
+      order by v.id for no key update`,
+    [[...sessionIds]],
+  );
+  await requestPushes(tx, sessionIds);
 }
 
 /**
@@ -83,7 +99,7 @@ export async function requestPushesToOtherRecords(tx: Tx, participantIds: readon
     .whereNot({ status: 'skipped' })
     .orderBy('session_id')
     .select('session_id');
-  await requestPushes(
+  await requestPushesOfMany(
     tx,
     pushes.map(({ session_id }) => session_id),
   );
