@@ -75,16 +75,13 @@ export async function requestMissedPushes(tx: Tx, studyId: string, mapped?: read
 /** Takes sessions and visits first, as the end of an attempt does: the two never wait for each other in a circle. */
 async function requestPushesOfMany(tx: Tx, sessionIds: readonly string[]): Promise<void> {
   if (sessionIds.length === 0) return;
-  await execute(tx, 'select 1 from assessment_sessions where id = any($1) order by id for no key update', [
-    [...sessionIds],
-  ]);
-  await execute(
-    tx,
-    `select 1 from scheduled_visits v
-      where v.id in (select s.visit_id from assessment_sessions s where s.id = any($1))
-      order by v.id for no key update`,
-    [[...sessionIds]],
-  );
+  const sessions = tx('assessment_sessions').whereRaw('id = any(?)', [[...sessionIds]]);
+  await sessions.clone().orderBy('id').forNoKeyUpdate().select('id');
+  await tx('scheduled_visits')
+    .whereIn('id', sessions.clone().select('visit_id'))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .select('id');
   await requestPushes(tx, sessionIds);
 }
 
