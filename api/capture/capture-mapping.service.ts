@@ -1,4 +1,5 @@
 import type { DataFields, DatacaptureConfigRow, EventBattery } from '../../db/capture/datacapture-configs.queries.js';
+import type { MappedResults } from '../../db/capture/push-requests.queries.js';
 import type { FaultEntry } from '../http/errors.js';
 
 type Entry<T> = { [K in keyof T]?: T[K] };
@@ -55,6 +56,20 @@ export function mergeMappings(
     });
   }
   return { merged, faults };
+}
+
+/** The results that have a place from now on, or another one: all of a task's, or some of its metrics. */
+export function newlyMapped(
+  before: Mappings['data_field_mapping'],
+  after: Mappings['data_field_mapping'],
+): MappedResults[] {
+  return Object.entries(after).flatMap(([task, { datacapture_instrument, fields }]): MappedResults[] => {
+    const old = Object.hasOwn(before, task) ? before[task]! : undefined;
+    if (old?.datacapture_instrument !== datacapture_instrument) return [{ task, metrics: null }];
+    const had = new Map(Object.entries(old.fields));
+    const metrics = Object.keys(fields).filter((metric) => had.get(metric) !== fields[metric]);
+    return metrics.length > 0 ? [{ task, metrics }] : [];
+  });
 }
 
 function merge<T, C = T>(

@@ -35,7 +35,7 @@ import { changedOrigin } from './capture-origin.js';
 import { withEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import type { WithEarlierOverrides } from '../studies/earlier-overrides.service.js';
 import { askCapture, askCaptureOrRefuse, askingFor } from './capture-query.service.js';
-import { mergeMappings } from './capture-mapping.service.js';
+import { mergeMappings, newlyMapped } from './capture-mapping.service.js';
 import { hasNames, namesIn, refuseUnknownNames } from './unknown-names.service.js';
 import { requireOutgoingUrl } from '../http/outgoing-urls.js';
 import { withoutBlanks } from './config-change.js';
@@ -121,16 +121,17 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
           ? stored
           : await updateConfig(tx, saving.studyId, values);
       const replans = await recordChange({ tx, audit }, saving, stored, saved, whole, origins);
+      // It locks sessions and visits: before the pushes, as the end of an attempt does.
+      const mapped = newlyMapped(stored?.data_field_mapping ?? {}, saved.data_field_mapping);
+      if (mapped.length > 0) {
+        await requestMissedPushes(tx, saving.studyId, mapped);
+        await retryUnmapped(tx, saving.studyId, tasksAdded(stored, saved));
+      }
+      const reconnects = stored !== undefined && connects(stored, change);
+      if (reconnects) await requestOpenPushesAgain(tx, saving.studyId);
       if (stored && change.api_token !== undefined) {
         await retryForbidden(tx, saving.studyId, 'unknown');
         await retryUnseen(tx, saving.studyId);
-      }
-      const reconnects = stored !== undefined && connects(stored, change);
-      if (reconnects && stored.api_url !== saved.api_url) await requestOpenPushesAgain(tx, saving.studyId);
-      const newTasks = tasksAdded(stored, saved);
-      if (newTasks.length > 0) {
-        await requestMissedPushes(tx, saving.studyId, newTasks);
-        await retryUnmapped(tx, saving.studyId, newTasks);
       }
       // After the pushes are locked: an attempt locks its push first, then the breaker.
       if (reconnects) {
@@ -156,7 +157,7 @@ export async function saveConfig(saving: Saving, given: ConfigChangeRequest): Pr
 const connects = (stored: DatacaptureConfigRow, { api_url: url, api_token: token }: ConfigChangeRequest): boolean =>
   token !== undefined || (url !== undefined && url !== stored.api_url);
 
-/** Tasks whose results have a field from now on. */
+/** Tasks that are mapped from now on. */
 const tasksAdded = (stored: DatacaptureConfigRow | undefined, saved: DatacaptureConfigRow): string[] =>
   Object.keys(saved.data_field_mapping).filter((task) => !Object.hasOwn(stored?.data_field_mapping ?? {}, task));
 

@@ -2,6 +2,7 @@ import { raw } from 'objection';
 import { ResultPush } from '../models/capture.js';
 import { putOutbox } from '../outbox/outbox.js';
 import { execute, query } from '../client/query.js';
+import { taskSummary } from '../scheduling/effective-status.js';
 import { retryForbiddenTriggers, retryUnseenTriggers } from './webhook-events.queries.js';
 import type { Tx } from '../client/database.js';
 
@@ -41,26 +42,47 @@ export async function requestPushes(tx: Tx, sessionIds: readonly string[]): Prom
   await wake(tx, rows);
 }
 
+/** Results of a task that a mapping gives a place. `metrics` null: all of the task's. */
+export interface MappedResults {
+  task: string;
+  metrics: string[] | null;
+}
+
 /**
- * Pushes the results of completed sessions that were passed over: the exchange was off, or none of their tasks was
- * mapped. What is older than the study's configuration never was for the capture system.
- * @param tasks only sessions with results of one of these, also those whose other results were delivered
+ * Pushes the results of completed sessions that were passed over: the exchange was off, or they were not mapped. What
+ * is older than the study's configuration never was for the capture system.
+ * @param mapped only sessions with such results, also those whose other results were delivered
  */
-export async function requestMissedPushes(tx: Tx, studyId: string, tasks?: readonly string[]): Promise<void> {
+export async function requestMissedPushes(tx: Tx, studyId: string, mapped?: readonly MappedResults[]): Promise<void> {
   const missed = await query<{ id: string }>(
     tx,
     `select s.id from assessment_sessions s join datacapture_configs c on c.study_id = s.study_id
       where s.study_id = $1 and s.status = 'completed' and s.visit_id is not null and s.completed_at >= c.created_at
-        and (s.sync_status is null or ($2::text[] is not null and s.sync_status in ('synced', 'pending')))
-        and ($2::text[] is null
-          or exists (select from session_tasks k where k.session_id = s.id and k.task = any($2)))
+        and (s.sync_status is null or ($2::jsonb is not null and s.sync_status in ('synced', 'pending')))
+        and ($2::jsonb is null or exists (
+          select from session_tasks k join jsonb_to_recordset($2::jsonb) as m(task text, metrics text[])
+            on m.task = k.task
+          where k.session_id = s.id and (m.metrics is null or jsonb_exists_any(${taskSummary('k')}, m.metrics))))
       order by s.id`,
-    [studyId, tasks ? [...tasks] : null],
+    [studyId, mapped ? JSON.stringify(mapped) : null],
   );
-  await requestPushes(
+  await requestPushesOfMany(
     tx,
     missed.map(({ id }) => id),
   );
+}
+
+/** Takes sessions and visits first, as the end of an attempt does: the two never wait for each other in a circle. */
+async function requestPushesOfMany(tx: Tx, sessionIds: readonly string[]): Promise<void> {
+  if (sessionIds.length === 0) return;
+  const sessions = tx('assessment_sessions').whereRaw('id = any(?)', [[...sessionIds]]);
+  await sessions.clone().orderBy('id').forNoKeyUpdate().select('id');
+  await tx('scheduled_visits')
+    .whereIn('id', sessions.clone().select('visit_id'))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .select('id');
+  await requestPushes(tx, sessionIds);
 }
 
 /**
@@ -74,7 +96,7 @@ export async function requestPushesToOtherRecords(tx: Tx, participantIds: readon
     .whereNot({ status: 'skipped' })
     .orderBy('session_id')
     .select('session_id');
-  await requestPushes(
+  await requestPushesOfMany(
     tx,
     pushes.map(({ session_id }) => session_id),
   );
@@ -99,8 +121,8 @@ export async function requestPushAgain(
 }
 
 /**
- * Pushes that have yet to end go to another capture system: one that is under way ends in the former one, and begins
- * again.
+ * Pushes that have yet to end go to another capture system or project: one that is under way ends in the former one,
+ * and begins again.
  */
 export async function requestOpenPushesAgain(tx: Tx, studyId: string): Promise<void> {
   const open = await ResultPush.query(tx)

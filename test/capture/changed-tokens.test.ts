@@ -95,4 +95,17 @@ describe('a token that is saved while the former one is at work', function () {
       await server.stop();
     }
   });
+
+  it('of another project on the same server: what is being delivered to the former one is delivered there too', async () => {
+    const [study, other] = [await pushes.study(), await pushes.study(null)];
+    study.fault({ content: ['record:import'], hold: true, times: 1 });
+    const { session, record } = await study.ended();
+    await begun(pushes);
+    other.exists(record!);
+    await study.configure({ api_token: other.token });
+    study.fault();
+    await until(() => other.standing(record!)?.['trials'] === '40', { what: 'the results in the other project' });
+    await study.synced(session);
+    expect(study.standing(record!)).to.include({ trials: '40' });
+  });
 });

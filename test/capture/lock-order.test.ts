@@ -94,17 +94,19 @@ describe('What changes a participant at the same time never waits for each other
   async function ended(id: string): Promise<{ sessionId: string; visitId: string }> {
     const session = await started(id);
     await end(session.sessionId);
-    await until(
+    await pushEnded(session.sessionId);
+    return session;
+  }
+  const pushEnded = (sessionId: string) =>
+    until(
       async () =>
         (
           await stage.sql("select 1 from result_pushes where session_id = ? and status not in ('pending', 'waiting')", [
-            session.sessionId,
+            sessionId,
           ] as never)
         ).length === 1,
       { what: 'its push to end' },
     );
-    return session;
-  }
 
   it('a withdrawal that is taken back, and a reading of the capture system', async () => {
     const { id, record } = await person();
@@ -165,5 +167,38 @@ describe('What changes a participant at the same time never waits for each other
       });
     const push = () => admin.expect(202, 'POST', `/api/sessions/${sessionId}/push`);
     expect(await meanwhile(VISIT, visitId, correct, push)).to.equal(0);
+  });
+
+  describe('results that are to be pushed again, and the end of their push:', () => {
+    const VISIT = 'select 1 from scheduled_visits where id = ? for update';
+    async function pushed() {
+      const { id } = await person();
+      const { sessionId, visitId } = await started(id);
+      const results = { session_id: sessionId, task_summaries: { flanker: { mean_rt: 400, accuracy: 1 } } };
+      const headers = { headers: { 'X-Session-ID': sessionId } };
+      await new Http(stage.run.api).expect(200, 'POST', '/api/submit', { ...results, raw_trials: [] }, headers);
+      await end(sessionId);
+      await pushEnded(sessionId);
+      return { id, sessionId, visitId, push: () => admin.expect(202, 'POST', `/api/sessions/${sessionId}/push`) };
+    }
+    before(() =>
+      study.configure({
+        data_field_mapping: { flanker: { datacapture_instrument: 'cognition', fields: { mean_rt: 'rt_mean' } } },
+      }),
+    );
+
+    it('a metric of theirs gets a field, with another token', async () => {
+      const { visitId, push } = await pushed();
+      const mapping = { flanker: { fields: { mean_rt: null, accuracy: 'rt_mean' } } };
+      const save = () => study.configure({ data_field_mapping: mapping, api_token: study.token });
+      expect(await meanwhile(VISIT, visitId, push, save)).to.equal(0);
+    });
+
+    it('their participant gets another record', async () => {
+      const { id, sessionId, push } = await pushed();
+      const correct = () =>
+        admin.expect(200, 'PATCH', `/api/participants/${id}`, { external_id: `${study.projectId}-corrected` });
+      expect(await meanwhile(SESSION, sessionId, push, correct)).to.equal(0);
+    });
   });
 });

@@ -26,7 +26,7 @@ describe('results of a task that gets its fields in the capture system later', f
     await study.configure({ data_field_mapping: { digit_span: MAPPING.digit_span } });
     await study.synced(unmapped!.session);
     expect(study.standing(unmapped!.record!)).to.include({ span: '5.5' });
-    // A field more of a task is not another task.
+    // No session has this metric.
     await study.configure({ data_field_mapping: { digit_span: { fields: { total: 'trials' } } } });
     expect((await study.seeVisit(unmapped!.visit)).data_sync_status).to.equal('synced');
     const attempts = await Promise.all([unmapped!, mapped!, other!].map(({ session }) => study.attempts(session)));
@@ -44,6 +44,39 @@ describe('results of a task that gets its fields in the capture system later', f
     expect(study.standing(record!)).not.to.have.property('span', '5.5');
     await study.configure({ data_field_mapping: { digit_span: MAPPING.digit_span } });
     await until(() => study.standing(record!)?.['span'] === '5.5', { what: 'the results that are mapped now' });
+    await study.synced(session);
+  });
+
+  it('go out again where a metric of a mapped task gets a field, or another one', async () => {
+    const study = await stage.study({
+      data_field_mapping: { stroop: { datacapture_instrument: 'cognition', fields: { mean_rt: 'mean_rt' } } },
+    });
+    const [whole, part] = await Promise.all(
+      [SUMMARY, { mean_rt: 300 }].map((stroop) => study.ended({ summaries: { stroop } })),
+    );
+    for (const { session } of [whole!, part!]) await study.synced(session);
+    await study.configure({ data_field_mapping: { stroop: { fields: { total_trials: 'trials' } } } });
+    await until(() => study.standing(whole!.record!)?.['trials'] === '40', { what: 'the metric that is mapped now' });
+    await study.synced(whole!.session);
+    await study.configure({ data_field_mapping: { stroop: { fields: { total_trials: 'median_rt' } } } });
+    await until(() => study.standing(whole!.record!)?.['median_rt'] === '40.0', {
+      what: 'the metric in its other field',
+    });
+    await study.synced(whole!.session);
+    // A metric less is nothing to deliver.
+    await study.configure({ data_field_mapping: { stroop: { fields: { total_trials: null } } } });
+    expect(await study.see(whole!.session)).to.include({ sync_status: 'synced' });
+    const attempts = await Promise.all([whole!, part!].map(({ session }) => study.attempts(session)));
+    expect(attempts.map((all) => all.length)).to.deep.equal([3, 1]);
+  });
+
+  it('go out again where a mapped task gets another form, whose status says so', async () => {
+    const fields = { mean_rt: 'mean_rt' };
+    const study = await stage.study({ data_field_mapping: { stroop: { datacapture_instrument: 'memory', fields } } });
+    const { session, record } = await study.ended();
+    await study.synced(session);
+    await study.configure({ data_field_mapping: { stroop: { datacapture_instrument: 'cognition' } } });
+    await until(() => study.standing(record!)?.['cognition_complete'] === '2', { what: 'the status of the form' });
     await study.synced(session);
   });
 
