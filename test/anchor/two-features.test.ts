@@ -74,9 +74,21 @@ describe('What one feature does while another is at work', () => {
       await person.settled();
     };
 
-    for (const [change, otherZone] of [
+    const ruled = (change: (policy: { sources: object[] }) => object) => async (person: Person) => {
+      const path = `/api/studies/${person.study.id}/config/enrollment-policy`;
+      const policy = await stage.admin.expect<{ sources: object[] }>(200, 'GET', path);
+      await person.study.policy({ ...policy, ...change(policy) });
+      await person.study.settled();
+      await person.settled();
+    };
+    const timed = ruled(() => ({ time_precision: { precision: 'datetime' } }));
+    const listed = ruled(({ sources }) => ({ sources: [{ type: 'randomization' }, ...sources] }));
+
+    for (const [change, otherwise] of [
       ['its participant moves to a site in another time zone', moved],
       ['the time zone of its study is corrected', zoned],
+      ['its study comes to keep times of day', timed],
+      ['its study comes to list a source of which there is nothing', listed],
     ] as const) {
       it(`a proposal that was cancelled is not made again when ${change}, but by another consent`, async () => {
         const study = await stage.study({
@@ -87,7 +99,7 @@ describe('What one feature does while another is at work', () => {
         const { id } = await person.consent(EVENING);
         await person.becomes({ status: 'provisional', enrollment_date: '2024-03-01' });
         expect((await person.post('/cancel', {})).status).to.equal(200);
-        await otherZone(person);
+        await otherwise(person);
         expect(await person.anchor()).to.include({ status: 'unset', version: 3 });
         expect(await person.history()).to.have.length(2);
         await stage.admin.expect(200, 'PATCH', `${person.path}/consents/${id}`, { signed_at: '2024-03-04T09:00:00Z' });
@@ -101,7 +113,7 @@ describe('What one feature does while another is at work', () => {
         await person.becomes({ status: 'finalized', enrollment_date: '2024-03-01' });
         await person.override('2024-03-10');
         expect((await person.post('/override-back', { reason: 'the form was right' })).status).to.equal(200);
-        await otherZone(person);
+        await otherwise(person);
         expect(await person.anchor()).to.include({ status: 'provisional', enrollment_date: '2024-03-01', version: 4 });
         expect((await person.post('/evaluate')).body.result).to.equal('finalized');
       });

@@ -16,11 +16,23 @@ const asKept =
   (policy, facts) =>
     `zone=${facts.zone}|${textOf(policy, facts)}`;
 
-/** Whether the facts are those of a kept text; those of earlier releases do not name their time zone. */
+/**
+ * The text without sources that give no date: one that a policy comes to list, of which there is nothing yet, has not
+ * changed.
+ */
+const withoutEmpty = (text: string): string => text.replaceAll(/(?:^|\|)[a-z_]+:-(?=[|#]|$)/g, '').replace(/^\|/, '');
+
+/**
+ * Whether the facts are those of a kept text; those of earlier releases do not name their time zone. A text with the
+ * times of day is of a policy that kept them: where the policy has changed in this alone, the sources have not.
+ */
 function isAsKept(kept: string | null, textOf: TextOf, policy: Policy, facts: Facts): boolean {
   if (kept === null) return false;
-  const zone = /^zone=([^|]+)\|/.exec(kept)?.[1];
-  return kept === (zone === undefined ? textOf(policy, facts) : asKept(textOf)(policy, { ...facts, zone }));
+  const [, zone = facts.zone, of = kept] = /^zone=([^|]+)\|(.*)$/s.exec(kept) ?? [];
+  return (['date', 'datetime'] as const).some((precision) => {
+    const time_precision = { ...policy.time_precision, precision };
+    return withoutEmpty(of) === withoutEmpty(textOf({ ...policy, time_precision }, { ...facts, zone }));
+  });
 }
 
 /** The facts that must change before anything is proposed after a cancel: the sources. */
