@@ -104,6 +104,8 @@ const number = (
   parse: (raw) => {
     const value = raw === undefined ? fallback : Number(raw);
     if (!Number.isFinite(value) || raw?.trim() === '') throw new Error(`is not a number: "${raw}"`);
+    // Read as another number by other programs that are given the same environment (docker compose, a proxy).
+    if (/^\s*0[box]/i.test(raw ?? '')) throw new Error(`is not a decimal number: "${raw}"`);
     if (integer && !Number.isInteger(value)) throw new Error(`is not a whole number: "${raw}"`);
     if (value < min || value > max) throw new Error(`must lie between ${min} and ${max}, not ${value}`);
     return value;
@@ -236,6 +238,29 @@ const readableFile = (group: string, doc: string): Definition<string | undefined
 const formedText = (group: string, doc: string, fallback: string, form: Parameters<typeof formed>[2]) => ({
   ...text(group, doc, fallback),
   parse: (raw: string | undefined) => formed(group, doc, form).parse(raw) ?? fallback,
+});
+
+/** A name that a Temporal server takes. */
+const temporalName = (
+  what: string,
+  fallback: string,
+  { is, otherwise }: { is: (raw: string) => boolean; otherwise: string },
+): Definition<string> => ({
+  ...text('Servers of your own', what, fallback),
+  parse: (raw = fallback) => {
+    if (Buffer.byteLength(raw) > 1_000) throw new Error('is longer than 1000 bytes, the most that Temporal takes');
+    if (!is(raw)) throw new Error(otherwise);
+    return raw;
+  },
+});
+
+/** What a login takes no more of. The fault does not repeat the value. */
+const notLonger = <T>(most: number, definition: Definition<T>): Definition<T> => ({
+  ...definition,
+  parse: (raw) => {
+    if (raw !== undefined && [...raw].length > most) throw new Error(`is longer than ${most} characters`);
+    return definition.parse(raw);
+  },
 });
 
 /** An address of a server over HTTP. */
@@ -371,11 +396,17 @@ export const settingDefinitions = {
     'certificate (PEM) that API and worker show that server (mTLS)',
   ),
   TEMPORAL_TLS_KEY_FILE: readableFile('Servers of your own', 'private key (PEM) of that certificate'),
-  TEMPORAL_NAMESPACE: text('Servers of your own', 'Temporal namespace', 'default'),
-  TEMPORAL_TASK_QUEUE: text(
-    'Servers of your own',
+  TEMPORAL_NAMESPACE: temporalName('Temporal namespace', 'default', {
+    is: (raw) => /^[ -~]+$/.test(raw) && raw !== 'temporal-system',
+    otherwise: 'may hold ASCII letters, digits and signs only, and is not temporal-system',
+  }),
+  TEMPORAL_TASK_QUEUE: temporalName(
     'Temporal task queue; workflows stay on the one that they began on (docs/OPERATIONS.md, "Another task queue")',
     'research-assessment',
+    {
+      is: (raw) => !/^\/_sys\/|\p{Cc}/u.test(raw),
+      otherwise: 'may hold no control characters, and not begin with /_sys/',
+    },
   ),
   TEMPORAL_UI_URL: baseAddress(
     'Servers of your own',
@@ -405,13 +436,19 @@ export const settingDefinitions = {
     },
   ),
 
-  ADMIN_EMAIL: formedText('First admin', 'account created at the first start', 'admin@example.org', {
-    is: (raw) => new RegExp(`^${MAIL_ADDRESS}$`).test(raw),
-    otherwise: 'is no email address',
-  }),
-  ADMIN_PASSWORD: secret(
-    'First admin',
-    'development: generated once, printed and kept in DATA_DIR; production: required, at least 12 characters',
+  ADMIN_EMAIL: notLonger(
+    320,
+    formedText('First admin', 'account created at the first start', 'admin@example.org', {
+      is: (raw) => new RegExp(`^${MAIL_ADDRESS}$`).test(raw),
+      otherwise: 'is no email address',
+    }),
+  ),
+  ADMIN_PASSWORD: notLonger(
+    1_000,
+    secret(
+      'First admin',
+      'development: generated once, printed and kept in DATA_DIR; production: required, at least 12 characters',
+    ),
   ),
 
   JWT_SECRET: secret('Secrets', 'signs access tokens; at least 32 characters'),

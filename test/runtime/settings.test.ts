@@ -172,6 +172,8 @@ describe('the settings', () => {
     ['VAPID_SUBJECT', 'ops@example.org', 'is no mailto: or https: address'],
     ['MAIL_FROM', 'Our Study', 'is no sender: an email address, or Name <address>'],
     ['ADMIN_EMAIL', 'admin', 'is no email address'],
+    ['ADMIN_EMAIL', `${'x'.repeat(309)}@example.org`, 'is longer than 320 characters'],
+    ['ADMIN_PASSWORD', 'Quill'.repeat(201), 'is longer than 1000 characters'],
     ['VAPID_PRIVATE_KEY', 'A'.repeat(43), 'is no private key of the curve P-256'],
     ['MFA_REQUIRED_ROLES', ' ', 'is blank: leave it empty, or give it a value'],
     ['MFA_REQUIRED_ROLES', ',', 'names nothing: ","'],
@@ -182,9 +184,15 @@ describe('the settings', () => {
     ['REQUEST_TIMEOUT_SECONDS', '3000000', 'must lie between 0.001 and 2147483, not 3000000'],
     ['TEMPORAL_RETENTION_DAYS', '200000', 'must lie between 1 and 36500, not 200000'],
     ['DATABASE_POOL_MAX', '2', 'must lie between 3 and 10000, not 2'],
+    ['PORT', '0x1F90', 'is not a decimal number: "0x1F90"'],
+    ['REMINDER_INTERVAL_SECONDS', ' 0b101', 'is not a decimal number: " 0b101"'],
+    ['TEMPORAL_NAMESPACE', 'n'.repeat(1_001), 'is longer than 1000 bytes, the most that Temporal takes'],
+    ['TEMPORAL_NAMESPACE', 'büro', 'may hold ASCII letters, digits and signs only, and is not temporal-system'],
+    ['TEMPORAL_TASK_QUEUE', 'ü'.repeat(501), 'is longer than 1000 bytes, the most that Temporal takes'],
+    ['TEMPORAL_TASK_QUEUE', '/_sys/queue', 'may hold no control characters, and not begin with /_sys/'],
     ['TEMPORAL_TLS_CA_FILE', '/no/such/ca.pem', 'names /no/such/ca.pem, which cannot be read (ENOENT)'],
   ] as const) {
-    it(`refuse ${name}=${value} that is of another form, in one sentence`, () => {
+    it(`refuse ${name}=${value.slice(0, 50)} that is of another form, in one sentence`, () => {
       expect(faultsOf({ [name]: value })).to.deep.equal([`${name} ${fault}`]);
     });
   }
@@ -200,6 +208,11 @@ describe('the settings', () => {
       ['MAIL_FROM', 'ops@example.org'],
       ['MAIL_FROM', 'Größe, Zeit & Co <ops@example.org>'],
       ['ADMIN_EMAIL', 'admin@localhost'],
+      ['ADMIN_EMAIL', `${'x'.repeat(308)}@example.org`],
+      ['ADMIN_PASSWORD', 'Quill'.repeat(200)],
+      ['RATE_LIMIT_PER_MINUTE', ' 60 '],
+      ['TEMPORAL_NAMESPACE', 'Our studies'],
+      ['TEMPORAL_TASK_QUEUE', 'ü'.repeat(500)],
     ] as const)
       expect(faultsOf({ [name]: value }), `${name} ${value}`).to.deep.equal([]);
   });
