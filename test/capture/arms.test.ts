@@ -118,6 +118,23 @@ describe('a project of several arms', function () {
     expect(await warningsOf(ofOne), 'the second arm has no visits').to.deep.equal([]);
   });
 
+  it('of which one has two events that enroll is named when the mapping is saved', async () => {
+    const study = await connected();
+    const warningsOf = async (enrollment_event: string | null) => {
+      const saved = await compared(() => study.configure({ enrollment_event }));
+      expect(saved.status).to.equal(200);
+      return ((saved.body['warnings'] ?? []) as { code: string; path: string; message: string }[]).filter(
+        ({ code }) => code === 'SEVERAL_ENROLLMENT_EVENTS',
+      );
+    };
+    const [warning, ...others] = await warningsOf('baseline_arm_1, baseline_arm_2, later_arm_2');
+    expect(others).to.deep.equal([]);
+    expect(warning).to.include({ path: 'enrollment_event' });
+    expect(warning!.message).to.include('arm 2').and.to.include('"baseline_arm_2", "later_arm_2"');
+    for (const named of ['baseline_arm_1, baseline_arm_2', 'baseline_arm_1, baseline_arm_1', 'later_arm_2', null])
+      expect(await warningsOf(named), String(named)).to.deep.equal([]);
+  });
+
   it('an arm that the project gets later is none of those who are enrolled already', async () => {
     const study = await stage.study({
       project: { arms: PROJECT.arms.slice(0, 1), events: PROJECT.events.slice(0, 2) },

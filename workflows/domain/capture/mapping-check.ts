@@ -44,6 +44,13 @@ export function checkMapping(mapping: MappingFields, dictionary: Dictionary): Ma
       `The instrument "${mapping.enrollment_instrument}" is not designated for the event "${name}": nobody is ` +
         `enrolled there.`,
     );
+  for (const [arm, enrolling] of armsEnrolledTwice(mapping, dictionary))
+    warn(
+      'SEVERAL_ENROLLMENT_EVENTS',
+      'enrollment_event',
+      `Several events of arm ${arm} are an enrollment_event ("${enrolling.join('", "')}"): a record that has the ` +
+        `enrollment form in more than one of them is enrolled by the earliest.`,
+    );
   for (const { arm, visits } of armsNotEnrolled(mapping, dictionary))
     warn(
       'ARM_NOT_ENROLLED',
@@ -105,6 +112,19 @@ function eventsWithoutForm(
   return enrollmentEvents(named ?? null).filter(
     (event) => events.includes(event) && !designated.some((place) => place.event === event && place.form === form),
   );
+}
+
+/** The arms with more than one event that enrolls, and these events. */
+function armsEnrolledTwice(mapping: MappingFields, dictionary: Dictionary): [number, string[]][] {
+  const { events, longitudinal } = dictionary;
+  if (!longitudinal) return [];
+  const without = eventsWithoutForm(mapping, dictionary);
+  const byArm = new Map<number, string[]>();
+  for (const event of new Set(enrollmentEvents(mapping.enrollment_event ?? null))) {
+    const arm = events.includes(event) && !without.includes(event) ? armOf({}, event) : undefined;
+    if (arm !== undefined) byArm.set(arm, [...(byArm.get(arm) ?? []), event]);
+  }
+  return [...byArm].filter(([, enrolling]) => enrolling.length > 1);
 }
 
 /** The arms that have visits, in the mapping or the study's plan, and no known event of `enrollment_event`. */

@@ -52,6 +52,7 @@ export const en = {
     FIELD_HAS_NO_DATE: 'The field never holds a date.',
     RECORD_ID_FIELD: 'This field is the record id: no result is written to it.',
     INSTRUMENT_NOT_DESIGNATED: 'The form is not designated for the event.',
+    SEVERAL_ENROLLMENT_EVENTS: 'Several enrollment events are of one arm: the earliest with the form enrolls.',
     ARM_NOT_ENROLLED: 'An arm that has visits has no enrollment event: nobody is enrolled in it.',
     UNKNOWN_TASK: 'There is no such task.',
     DUPLICATE: 'This is named twice.',
@@ -112,6 +113,8 @@ export const de: typeof en = {
     FIELD_HAS_NO_DATE: 'Das Feld enthält nie ein Datum.',
     RECORD_ID_FIELD: 'Dieses Feld ist die Kennung des Datensatzes: Kein Ergebnis wird hineingeschrieben.',
     INSTRUMENT_NOT_DESIGNATED: 'Das Formular gehört nicht zu dem Ereignis.',
+    SEVERAL_ENROLLMENT_EVENTS:
+      'Mehrere Ereignisse für den Einschluss gehören zu einem Arm: Das früheste mit dem Formular schließt ein.',
     ARM_NOT_ENROLLED: 'Ein Arm mit Visiten hat kein Ereignis für den Einschluss: In ihn wird niemand eingeschlossen.',
     UNKNOWN_TASK: 'Diese Aufgabe gibt es nicht.',
     DUPLICATE: 'Das ist zweimal genannt.',
