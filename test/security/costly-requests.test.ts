@@ -14,7 +14,7 @@ import { raw } from './costly/raw.js';
 import { MOST_MS, WatchedApi } from './costly/watched-api.js';
 
 /** What the process does beside a request comes and goes: so often it may be tried. */
-const TRIES = 5;
+const TRIES = 15;
 /** Of bodies of one route after its first. */
 const OTHERS_BYTES = asMuchAs(4, 20) * 1024 * 1024;
 /** Where all routes read a body in the same way, it is as long as it may be for one in so many, and shorter for others. */
