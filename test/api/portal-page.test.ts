@@ -542,7 +542,7 @@ describe('the participant’s page, in a browser', function () {
     await page.click('#again button');
     await reads(page, 'a new link is on its way');
     // None comes to who takes part no longer.
-    await reads(page, 'If none comes, ask your study team.');
+    await reads(page, 'If none comes in ten minutes, ask your study team.');
     const token = await until(async () => (await mailsTo(email)).map(({ text }) => tokenIn(text))[0], {
       what: 'the mail',
     });

@@ -99,6 +99,11 @@ describe('the frame of the console', function () {
         .and.not.include('/console/audit');
       for (const entry of menu) expect(await entries(new Visitor(base), one), one[1]).not.to.include(entry);
     }
+    // The entry of the menu that such a page would be below, if any.
+    const marked = async (path: string) =>
+      [...(await visitor.get(path)).text.matchAll(/<a href="([^"]+)" aria-current="page"/g)].map(([, href]) => href);
+    expect(await marked('/console/no-such-page')).to.deep.equal([]);
+    expect(await marked('/console/studies/no/such/page')).to.deep.equal(['/console/studies']);
     // A login that was ended shows nothing of its user either.
     await root.expect(200, 'PATCH', `/api/users/${userId!}`, { status: 'inactive' });
     const ended = await visitor.get('/console/no-such-page');

@@ -76,6 +76,18 @@ describe('a page of the console, for a role that may not go on there', function 
       .and.include('Eine Einwilligung erfassen: ');
   });
 
+  it('tells nobody to enroll the first participant who may only import', async () => {
+    const study_ids = [(await stage.study()).id];
+    const list = async (role: 'coordinator' | 'data_manager') => {
+      const { email } = await user(stage.admin, role, { study_ids });
+      return (await (await Visitor.of(stage.run.api, email)).get('/console/participants')).text;
+    };
+    expect(await list('coordinator')).to.include('Enroll the first one, or import a file.');
+    expect(await list('data_manager'))
+      .to.include('Import a file with the first ones.')
+      .and.not.include('Enroll the');
+  });
+
   it('says to who is in no study that there is none, in place of lists that stay empty', async () => {
     const { email } = await user(stage.admin, 'coordinator');
     const visitor = await Visitor.of(stage.run.api, email);

@@ -71,7 +71,9 @@ export async function onPageFault(
     });
   }
   const { actor, credential, cookies } = await readerOf(fault, { state, headers, services });
-  const ui = uiOf({ settings, headers, path: '/console/inbox', actor, credential });
+  // A form's own address shows nothing.
+  const path = isChange ? '/console/inbox' : ownPath(url);
+  const ui = uiOf({ settings, headers, path, actor, credential });
   const view = faultView(ui, fault, state.context.requestId, form ?? askedIn(url, fault));
   return renderView(settings, ui, { ...view, ...(cookies && { headers: { 'Set-Cookie': cookies } }) });
 }
