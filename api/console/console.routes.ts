@@ -34,13 +34,15 @@ import { connectionPages } from './capture/connection.routes.js';
 import { mappingEditPages } from './capture/mapping-edit.routes.js';
 import { windowPages } from './studies/windows.routes.js';
 
-/** Unknown console addresses get a page of their own. */
+/** Unknown console addresses get a page of their own, down to the depth of the deepest page. */
 const nothingAt = [
   '/console/{one}',
   '/console/{one}/{two}',
   '/console/{one}/{two}/{three}',
   '/console/{one}/{two}/{three}/{four}',
   '/console/{one}/{two}/{three}/{four}/{five}',
+  '/console/{one}/{two}/{three}/{four}/{five}/{six}',
+  '/console/{one}/{two}/{three}/{four}/{five}/{six}/{seven}',
 ].map((path) =>
   consolePage({
     path,

@@ -9,7 +9,7 @@ import {
 } from '../../db/participants/eligibility.queries.js';
 import { boundFaults } from '../../workflows/domain/participants/fact-bounds.js';
 import { isVisible } from '../../workflows/domain/util/visible.js';
-import type { Actor } from '../http/access.js';
+import type { Actor, Role } from '../http/access.js';
 import { invalidFields, problem } from '../http/errors.js';
 import { auditActor, changedFields } from '../http/audit-actor.js';
 import type { PutEligibility } from './facts.schemas.js';
@@ -21,7 +21,7 @@ import type { RequestScope } from '../http/state.js';
 import type { Tx } from '../../db/client/database.js';
 
 /** Roles that may confirm eligibility or ineligibility, or approve a waiver: a coordinator prepares the assessment. */
-export const mayConfirm: readonly string[] = ['admin', 'researcher', 'investigator'];
+export const mayConfirm: readonly Role[] = ['admin', 'researcher', 'investigator'];
 
 export async function eligibility(tx: Tx, participantId: string): Promise<Eligibility> {
   const assessment = await eligibilityOf(tx, participantId);

@@ -275,6 +275,34 @@ describe('the participant’s page, in a browser', function () {
     }
   });
 
+  it('that is loaded again has its button until the link has opened, and asks for another one once it is of no use', async () => {
+    const eva = await participant('en');
+    const link = `/portal?token=${await sendLink(site.http, eva.id)}`;
+    const { page, faults } = await open(link);
+    const late = await open(link);
+    await page.reload();
+    await reads(page, 'Open my page');
+    // A lost connection takes nothing of it.
+    await page.setOfflineMode(true);
+    await page.click('#enter');
+    await reads(page, 'The service is not reached at the moment');
+    await page.setOfflineMode(false);
+    await page.reload();
+    await reads(page, 'Open my page');
+    expect(page.url()).to.equal(`${run.api}/portal`);
+    await page.click('#enter');
+    await reads(page, 'No visit is planned at the moment.');
+    await page.reload();
+    await reads(page, 'No visit is planned at the moment.');
+    await late.page.reload();
+    await late.page.click('#enter');
+    await reads(late.page, 'This link was used already');
+    await late.page.reload();
+    await reads(late.page, 'This page opens by a personal link.');
+    for (const one of [page, late.page]) expect(await one.evaluate('history.state')).to.equal(null);
+    expect([...faults, ...late.faults]).to.deep.equal([]);
+  });
+
   it('has messages sent to the device, shows one that comes, and ends them', async () => {
     const kim = await participant('en');
     const { page, outside, faults } = await open('/portal');
@@ -513,6 +541,8 @@ describe('the participant’s page, in a browser', function () {
     await page.type('#address', email);
     await page.click('#again button');
     await reads(page, 'a new link is on its way');
+    // None comes to who takes part no longer.
+    await reads(page, 'If none comes in ten minutes, ask your study team.');
     const token = await until(async () => (await mailsTo(email)).map(({ text }) => tokenIn(text))[0], {
       what: 'the mail',
     });

@@ -75,6 +75,42 @@ describe('the frame of the console', function () {
     expect(deep.text).to.include('Not found');
   });
 
+  it('has its menu where there is no page, or no such method of it, for who is logged in alone', async () => {
+    const root = await admin();
+    const { email, userId } = await user(root, 'coordinator');
+    const visitor = await Visitor.of(base, email);
+    const refusals = [
+      ['GET', '/console/no-such-page', 404],
+      ['GET', '/console/studies/no/such/page', 404],
+      // As deep as the deepest page.
+      ['GET', '/console/studies/a/batteries/b/modules/c/moved', 404],
+      ['PUT', '/console/inbox', 405],
+    ] as const;
+    const entries = async (who: Visitor, [method, path, status]: (typeof refusals)[number]) => {
+      const page = await who.send(method, path);
+      expect(page.status, path).to.equal(status);
+      expect(page.headers.get('content-type'), path).to.include('text/html');
+      return [...page.text.matchAll(/<a href="(\/console\/[a-z]+)"(?! class)/g)].map(([, href]) => href);
+    };
+    const menu = ['inbox', 'today', 'participants', 'studies', 'reports'].map((entry) => `/console/${entry}`);
+    for (const one of refusals) {
+      expect(await entries(visitor, one), one[1])
+        .to.include.members(menu)
+        .and.not.include('/console/audit');
+      for (const entry of menu) expect(await entries(new Visitor(base), one), one[1]).not.to.include(entry);
+    }
+    // The entry of the menu that such a page would be below, if any.
+    const marked = async (path: string) =>
+      [...(await visitor.get(path)).text.matchAll(/<a href="([^"]+)" aria-current="page"/g)].map(([, href]) => href);
+    expect(await marked('/console/no-such-page')).to.deep.equal([]);
+    expect(await marked('/console/studies/no/such/page')).to.deep.equal(['/console/studies']);
+    // A login that was ended shows nothing of its user either.
+    await root.expect(200, 'PATCH', `/api/users/${userId!}`, { status: 'inactive' });
+    const ended = await visitor.get('/console/no-such-page');
+    expect(ended.status).to.equal(404);
+    expect(ended.text).not.to.include('href="/console/today"').and.not.to.include(email);
+  });
+
   it('marks the entry of the menu that a page belongs to, on every page', async () => {
     const pages = consoleRoutes
       .filter(({ method, access }) => method === 'GET' && access.token)

@@ -1,6 +1,5 @@
 import { h } from 'preact';
 import { INBOX_KINDS } from '../../../db/console/inbox.queries.js';
-import { listStudies } from '../../../db/studies/studies.queries.js';
 import { pushAgain } from '../../capture/pushes.service.js';
 import { retryTrigger } from '../../capture/triggers/webhook-events.service.js';
 import { inStudy, outsideStudy, signedIn } from '../../http/access.js';
@@ -9,6 +8,7 @@ import { noContent } from '../../http/route.js';
 import { backTo } from '../routing/done.js';
 import { consoleForm, consolePage } from '../routing/page.js';
 import { redirect } from '../routing/render.js';
+import { seesStudy } from '../studies/studies.service.js';
 import { InboxPage, OutcomeNotice } from './inbox.page.js';
 import { inboxAccess, loadInbox, outcomeOf, sizeOf } from './inbox.service.js';
 import type { InboxFilter } from './inbox.service.js';
@@ -56,7 +56,7 @@ export const inboxRoutes = [
       const inbox = await loadInbox(tx, actor, filterOf(query));
       const outcome = await outcomeOf(tx, query.done, idOf(query.of));
       if (studyId === undefined) ui.counts = { [PATH]: sizeOf(inbox.facets, {}) };
-      const hasStudy = inbox.total > 0 || (await listStudies(tx, { skip: 0, limit: 1, sort: 'study_code' })).total > 0;
+      const hasStudy = inbox.total > 0 || (await seesStudy(tx));
       const content = h(InboxPage, { inbox, hasStudy, outcome, settings: services.settings });
       return { title: ui.words.inbox.title, content };
     },

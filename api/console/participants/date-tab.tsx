@@ -59,6 +59,7 @@ export function DateTab({ person, view, form }: { person: ParticipantView; view:
             </Notice>
           )}
           <Jobs person={person} form={form} />
+          <OthersDo person={person} />
         </>
       )}
       <History person={person} view={view} />
@@ -87,8 +88,18 @@ function Sent({ person, form, action }: { person: ParticipantView; form: DateFor
   );
 }
 
+/** Who records or replaces the date, for a reader who may not. */
+function OthersDo({ person: { record, row, may, policy } }: { person: ParticipantView }) {
+  const { policy: words } = useUi().words;
+  const { can_set, can_override } = policy.permissions;
+  const isFinal = row.anchor.status === 'finalized';
+  if (record.status !== 'enrolled' || row.pending_override || (isFinal ? may.override : may.set)) return null;
+  const named = (isFinal ? can_override : can_set).map((role) => words.roles[role]);
+  return <p class="quiet">{isFinal ? words.canOverride(named) : words.canSet(named)}</p>;
+}
+
 function Jobs({ person, form }: { person: ParticipantView; form: DateForm }) {
-  const { words, user } = useUi();
+  const { words } = useUi();
   const { anchor } = words.participant;
   const { row, may, policy } = person;
   const status = row.anchor.status;
@@ -117,7 +128,6 @@ function Jobs({ person, form }: { person: ParticipantView; form: DateForm }) {
     />
   );
   const free = !row.pending_override;
-  const mayEvaluate = user !== undefined && user.role !== 'data_manager';
   return (
     <div class="jobs">
       {may.set && status !== 'finalized' && (
@@ -173,7 +183,7 @@ function Jobs({ person, form }: { person: ParticipantView; form: DateForm }) {
           </Form>
         </Job>
       )}
-      {mayEvaluate && !person.waiting.closed && status !== 'finalized' && (
+      {may.evaluate && !person.waiting.closed && status !== 'finalized' && (
         <Job title={anchor.evaluate} open={person.waiting.waiting_for.includes('evaluation')}>
           <p class="quiet">{anchor.evaluateWhat}</p>
           <Form action={`${personPath(person.record.id)}/evaluate`}>

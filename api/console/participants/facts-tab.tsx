@@ -1,3 +1,5 @@
+import { staff } from '../../http/access.js';
+import type { Role } from '../../http/access.js';
 import { mayConfirm } from '../../participants/eligibility.service.js';
 import { Field, Form, Notice } from '../html/form.js';
 import { ProofField } from '../html/proof-field.js';
@@ -20,11 +22,10 @@ export interface FactsForm {
 
 /** Consents, eligibility and randomization: facts behind the enrollment date. */
 export function FactsTab({ person, view, form }: { person: ParticipantView; view: FactsView; form: FactsForm }) {
-  const { words, user } = useUi();
+  const { words } = useUi();
   const { facts } = words.participant;
-  const { row, record } = person;
+  const { row, may } = person;
   const zone = displayZoneOf(person);
-  const mayRecord = user !== undefined && user.role !== 'data_manager' && record.status === 'enrolled';
   const notes: Record<string, string> = {
     consent: facts.consentDone,
     eligibility: facts.recordDone,
@@ -42,13 +43,13 @@ export function FactsTab({ person, view, form }: { person: ParticipantView; view
       <p class="quiet zone">{words.participant.zoneNamed(zone)}</p>
       <h2>{facts.consents}</h2>
       <Consents view={view} zone={zone} />
-      {mayRecord && <RecordConsent person={person} form={form} />}
+      {may.consent && <RecordConsent person={person} form={form} />}
+      <OthersDo person={person} what="consent" roles={staff.participants.roles} />
       <h2>{facts.eligibility}</h2>
       <Eligibility view={view} zone={zone} />
-      {mayRecord && user && mayConfirm.includes(user.role) && (
-        <RecordEligibility person={person} view={view} form={form} />
-      )}
-      {mayRecord && view.approval && <ApproveWaiver person={person} view={view} form={form} />}
+      {may.eligibility && <RecordEligibility person={person} view={view} form={form} />}
+      <OthersDo person={person} what="eligibility" roles={mayConfirm} />
+      {may.consent && view.approval && <ApproveWaiver person={person} view={view} form={form} />}
       <h2>{facts.randomization}</h2>
       {row.randomization ? (
         <p>
@@ -60,6 +61,21 @@ export function FactsTab({ person, view, form }: { person: ParticipantView; view
       )}
     </>
   );
+}
+
+/** Who records what is waited for, for a reader who may not. */
+function OthersDo({
+  person: { may, waiting },
+  what,
+  roles,
+}: {
+  person: ParticipantView;
+  what: 'consent' | 'eligibility';
+  roles: readonly Role[];
+}) {
+  const { words } = useUi();
+  if (may[what] || !waiting.waiting_for.includes(what)) return null;
+  return <p class="quiet">{words.participant.facts.doneBy[what](roles.map((role) => words.policy.roles[role]))}</p>;
 }
 
 function Consents({ view: { consents }, zone }: { view: FactsView; zone: string }) {

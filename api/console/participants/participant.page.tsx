@@ -134,15 +134,20 @@ function WaitsFor({ person }: { person: ParticipantView }) {
   );
 }
 
-/** The link to the next step. */
-function Next({ person: { waiting, record } }: { person: ParticipantView }) {
+/** The link to the next step that the reader may take; without one, to the tab that shows what is missing. */
+function Next({ person: { waiting, record, may } }: { person: ParticipantView }) {
   const { words } = useUi();
-  const { next } = words.participant;
+  const { next, anchor, tabs: names } = words.participant;
   if (waiting.request_id) return <a href={`/console/approvals/${waiting.request_id}`}>{next.approval}</a>;
-  const tab = waiting.waiting_for.some((one) => ['date', 'evaluation'].includes(one))
-    ? 'date'
-    : waiting.waiting_for.some((one) => ['consent', 'eligibility'].includes(one))
-      ? 'facts'
-      : undefined;
-  return tab ? <a href={`${personPath(record.id)}?tab=${tab}`}>{next[tab]}</a> : null;
+  const known: Record<string, { tab: Tab; step: string; mayTake: boolean } | undefined> = {
+    date: { tab: 'date', step: next.date, mayTake: may.set },
+    evaluation: { tab: 'date', step: anchor.evaluate, mayTake: may.evaluate },
+    consent: { tab: 'facts', step: next.facts, mayTake: may.consent },
+    eligibility: { tab: 'facts', step: next.facts, mayTake: may.eligibility },
+  };
+  const steps = waiting.waiting_for.flatMap((one) => known[one] ?? []);
+  const shown = steps.find(({ mayTake }) => mayTake) ?? steps[0];
+  if (!shown) return null;
+  const { tab, step, mayTake } = shown;
+  return <a href={`${personPath(record.id)}?tab=${tab}`}>{mayTake ? step : names[tab]}</a>;
 }

@@ -13,8 +13,10 @@ import type { Policy } from '../../../workflows/domain/anchor/policy-schema.js';
 import { waitingConditions } from '../../../workflows/domain/anchor/waiting.js';
 import type { WaitingConditions } from '../../../workflows/domain/anchor/waiting.js';
 import type { Facts, Trace } from '../../../workflows/domain/util/types.js';
+import { staff } from '../../http/access.js';
 import type { Actor } from '../../http/access.js';
 import { problem } from '../../http/errors.js';
+import { mayConfirm } from '../../participants/eligibility.service.js';
 
 /** The missing prerequisites of a participant's anchor, and since when. */
 export interface Waiting extends WaitingConditions {
@@ -30,8 +32,8 @@ export interface ParticipantView {
   policy: Policy;
   facts: Facts;
   waiting: Waiting;
-  /** What the policy allows the caller. */
-  may: { set: boolean; override: boolean };
+  /** What the caller may do for a participant who takes part: about the date by the policy, else by the role. */
+  may: Record<'set' | 'override' | 'evaluate' | 'consent' | 'eligibility', boolean>;
 }
 
 /** The missing prerequisites as the workflow would report them, computed from the database. */
@@ -61,7 +63,14 @@ export function participantViewOf(actor: Actor, rows: readonly unknown[][]): Par
   const takesPart = record.status === 'enrolled';
   const within = (roles: readonly string[]) => takesPart && roles.includes(actor.role);
   const { can_set, can_override } = policy.permissions;
-  return { record, row, policy, facts, waiting, may: { set: within(can_set), override: within(can_override) } };
+  const may = {
+    set: within(can_set),
+    override: within(can_override),
+    evaluate: within(staff.participants.roles),
+    consent: within(staff.participants.roles),
+    eligibility: within(mayConfirm),
+  };
+  return { record, row, policy, facts, waiting, may };
 }
 
 /** The explanation of a date: tried sources, checked rules, known facts. */

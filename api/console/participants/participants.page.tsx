@@ -45,7 +45,9 @@ export function ParticipantsPage({ list, narrowed }: { list: ParticipantList; na
         ) : studies.length === 0 ? (
           <NoStudy creates={mayConfigure(user?.role)} />
         ) : (
-          <EmptyState title={participants.empty}>{participants.emptyWhat}</EmptyState>
+          <EmptyState title={participants.empty}>
+            {mayEnroll(user?.role) ? participants.emptyWhat : participants.emptyImport}
+          </EmptyState>
         )
       ) : (
         <div class="list">

@@ -1,12 +1,13 @@
 import { h } from 'preact';
 import { readAsCaller } from '../../../db/client/request.js';
-import type { Problem } from '../../http/errors.js';
+import { Problem } from '../../http/errors.js';
 import { noContent } from '../../http/route.js';
 import type { Reply } from '../../http/reply.js';
 import type { PageFault } from '../../http/route.js';
 import type { Actor } from '../../http/access.js';
 import { authorizeUser, signedIn } from '../../http/access.js';
-import { clearedLogin } from '../../http/security/console-login.js';
+import type { Credential } from '../../http/request-context.js';
+import { clearedLogin, consoleUser } from '../../http/security/console-login.js';
 import { LoginPage } from '../session/login.page.js';
 import { formToShow } from './form-fields.js';
 import { ownPath } from './own-path.js';
@@ -69,33 +70,51 @@ export async function onPageFault(
       headers: { 'Set-Cookie': cookies },
     });
   }
-  const actor = (state.actor as Actor | undefined) ?? (await refusedUser(fault, { state, services }));
-  const credential = state.principal?.kind === 'user' ? state.principal.credential : undefined;
-  const ui = uiOf({ settings, headers, path: '/console/inbox', actor, credential });
-  return renderView(settings, ui, faultView(ui, fault, state.context.requestId, form ?? askedIn(url, fault)));
+  const { actor, credential, cookies } = await readerOf(fault, { state, headers, services });
+  // A form's own address shows nothing.
+  const path = isChange ? '/console/inbox' : ownPath(url);
+  const ui = uiOf({ settings, headers, path, actor, credential });
+  const view = faultView(ui, fault, state.context.requestId, form ?? askedIn(url, fault));
+  return renderView(settings, ui, { ...view, ...(cookies && { headers: { 'Set-Cookie': cookies } }) });
 }
 
-/** The user of a page that was refused before the user was admitted to it: its menu leads back to the others. */
-async function refusedUser(
+/** Who reads the page of a refusal: its menu leads to the other pages. */
+interface Reader {
+  actor?: Actor | undefined;
+  credential?: Credential | undefined;
+  /** They extend a login that nothing else has looked at. */
+  cookies?: string[] | undefined;
+}
+
+/** The user who was admitted before the refusal, else the one whom the request's login names. */
+async function readerOf(
   { status }: Problem,
-  { state, services }: Pick<PageFault, 'state' | 'services'>,
-): Promise<Actor | undefined> {
-  const { principal } = state;
-  if (principal?.kind !== 'user' || (status !== 403 && status !== 404)) return undefined;
-  const { userId, credential, epoch } = principal;
+  { state, headers, services }: Pick<PageFault, 'state' | 'headers' | 'services'>,
+): Promise<Reader> {
+  const admitted = state.actor as Actor | undefined;
+  const named = state.principal?.kind === 'user' ? state.principal : undefined;
+  if (admitted) return { actor: admitted, credential: named?.credential };
+  if (![403, 404, 405].includes(status)) return {};
   try {
-    return await readAsCaller(
+    const { principal, extended } = named
+      ? { principal: named, extended: undefined }
+      : consoleUser(headers, services.settings);
+    const { userId, credential, epoch } = principal;
+    const actor = await readAsCaller(
       services.database,
       { userId, login: credential.sid },
       (row) => authorizeUser(signedIn, row, undefined, credential.audience === 'api' ? epoch : undefined),
       (_tx, actor) => Promise.resolve(actor),
     );
+    return { actor, credential, cookies: extended === undefined ? undefined : [extended] };
   } catch (thrown) {
-    services.log.warn(
-      { request_id: state.context.requestId, err: { type: (thrown as Error).name } },
-      'page of a refusal',
-    );
-    return undefined;
+    // Without a login, or with one that has ended, the page has no menu.
+    if (!(thrown instanceof Problem) || thrown.status >= 500)
+      services.log.warn(
+        { request_id: state.context.requestId, err: { type: (thrown as Error).name } },
+        'page of a refusal',
+      );
+    return {};
   }
 }
 

@@ -22,6 +22,10 @@ export interface StudyList {
   search?: string | undefined;
 }
 
+/** Whether the caller sees any study: pages of all studies are empty for another reason then. */
+export const seesStudy = async (tx: Tx): Promise<boolean> =>
+  (await listStudies(tx, { skip: 0, limit: 1, sort: 'study_code' })).total > 0;
+
 /** The studies visible to the caller, by code. */
 export async function loadStudies(
   tx: Tx,

@@ -10,6 +10,8 @@ import { Pager } from '../html/pager.js';
 import { ParticipantLink } from '../html/participant-link.js';
 import { Table } from '../html/table.js';
 import { useUi } from '../html/ui.js';
+import { NoStudy } from '../studies/no-study.js';
+import { mayConfigure } from '../studies/studies.service.js';
 import { PAGE_SIZE } from './today.service.js';
 import type { Today } from './today.service.js';
 
@@ -21,14 +23,17 @@ export function TodayPage({
   done,
   of,
   mayChange,
+  hasStudy = true,
 }: {
   today: Today;
   done?: string | undefined;
   /** The visit that was just completed. */
   of?: string | undefined;
   mayChange: boolean;
+  /** Whether the user sees a study; only asked where no visit is due. */
+  hasStudy?: boolean;
 }) {
-  const { words } = useUi();
+  const { words, user } = useUi();
   const { items, totals, filter } = today;
   const { group, day } = filter;
   const told = done && words.today.done[done];
@@ -51,16 +56,22 @@ export function TodayPage({
           {told} {of && <a href={`/console/visits/${of}`}>{words.today.undo}</a>}
         </Notice>
       )}
-      <Filters today={today} />
-      <p class="quiet">{words.today.what[group]}</p>
-      {items.length === 0 ? (
-        <EmptyState title={words.today.empty[group]}>{words.today.emptyWhat}</EmptyState>
+      {hasStudy ? (
+        <>
+          <Filters today={today} />
+          <p class="quiet">{words.today.what[group]}</p>
+          {items.length === 0 ? (
+            <EmptyState title={words.today.empty[group]}>{words.today.emptyWhat}</EmptyState>
+          ) : (
+            <div class={mayChange ? 'with-actions' : undefined}>
+              <Visits items={items} total={totals[group]} mayChange={mayChange} isNow={!day} />
+            </div>
+          )}
+          <Foot today={today} />
+        </>
       ) : (
-        <div class={mayChange ? 'with-actions' : undefined}>
-          <Visits items={items} total={totals[group]} mayChange={mayChange} isNow={!day} />
-        </div>
+        <NoStudy creates={mayConfigure(user?.role)} />
       )}
-      <Foot today={today} />
     </>
   );
 }

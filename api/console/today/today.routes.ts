@@ -9,6 +9,7 @@ import { reply } from '../../http/reply.js';
 import { idOf } from '../inbox/inbox.routes.js';
 import { forSpreadsheets } from '../routing/csv-file.js';
 import { consolePage } from '../routing/page.js';
+import { seesStudy } from '../studies/studies.service.js';
 import { TodayPage } from './today.page.js';
 import { FILE_ROWS, loadToday, visitsFile } from './today.service.js';
 import type { TodayFilter } from './today.service.js';
@@ -46,15 +47,17 @@ export const todayRoutes = [
       done: Type.Optional(text(20)),
       of: Type.Optional(text(80)),
     }),
-    view: async ({ tx, actor, query, ui }) => ({
-      title: ui.words.today.title,
-      content: h(TodayPage, {
-        today: await loadToday(tx, filterOf(query)),
+    view: async ({ tx, actor, query, ui }) => {
+      const today = await loadToday(tx, filterOf(query));
+      const content = h(TodayPage, {
+        today,
         done: query.done,
         of: idOf(query.of),
         mayChange: staff.participants.roles.includes(actor.role),
-      }),
-    }),
+        hasStudy: today.facets.length > 0 || (await seesStudy(tx)),
+      });
+      return { title: ui.words.today.title, content };
+    },
   }),
   consolePage({
     path: '/console/today/csv',

@@ -77,15 +77,33 @@ export function loginIdOf(headers: IncomingHttpHeaders, settings: Settings): str
 }
 
 /**
+ * The user of the request's cookie, and the `Set-Cookie` line that extends the login, once it is worth it.
+ * @throws 401 UNAUTHENTICATED or INVALID_TOKEN
+ */
+export function consoleUser(headers: IncomingHttpHeaders, settings: Settings) {
+  const { sub, role, jti, sid, epoch, exp, since } = loginOf(headers, settings);
+  const left = exp - Math.floor(nowMs() / 1000);
+  const isWorthIt = sid !== undefined && left < idleSeconds(settings) - RENEWED_AFTER_SECONDS;
+  return {
+    principal: {
+      kind: 'user' as const,
+      id: sub,
+      userId: sub,
+      epoch,
+      credential: { audience: 'api' as const, jti, sid },
+    },
+    extended: isWorthIt ? loginCookie(settings, { userId: sub, role, sid, epoch, since }) : undefined,
+  };
+}
+
+/**
  * The login of the request's cookie. A user's request extends it.
  * @throws 401 UNAUTHENTICATED or INVALID_TOKEN
  */
 export function consolePrincipal(ctx: Context, settings: Settings, use: 'active' | 'background') {
-  const { sub, role, jti, sid, epoch, exp, since } = loginOf(ctx.headers, settings);
-  const left = exp - Math.floor(nowMs() / 1000);
-  if (use === 'active' && sid !== undefined && left < idleSeconds(settings) - RENEWED_AFTER_SECONDS)
-    ctx.append('Set-Cookie', loginCookie(settings, { userId: sub, role, sid, epoch, since }));
-  return { kind: 'user' as const, id: sub, userId: sub, epoch, credential: { audience: 'api' as const, jti, sid } };
+  const { principal, extended } = consoleUser(ctx.headers, settings);
+  if (use === 'active' && extended !== undefined) ctx.append('Set-Cookie', extended);
+  return principal;
 }
 
 /** A new value for VISIT_COOKIE. */

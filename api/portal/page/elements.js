@@ -13,6 +13,15 @@ export const named = (name) => Object.assign(document.createElement('bdi'), { te
 /** The same within an option, which has no elements. */
 export const placed = (text) => (/[\u0590-\u08ff\ufb1d-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text);
 
+/** How a study team is reached: its name, address and number, as far as they are known. */
+export const waysTo = ({ name, email, phone }) =>
+  [
+    name && named(name),
+    email && Object.assign(document.createElement('a'), { href: `mailto:${email}`, textContent: email }),
+    phone &&
+      Object.assign(document.createElement('a'), { href: `tel:${phone.replace(/[^+\d]/g, '')}`, textContent: phone }),
+  ].filter(Boolean);
+
 /** A part of a table with a name. */
 export function cell(kind, text, scope) {
   const made = document.createElement(kind);

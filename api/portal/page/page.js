@@ -1,11 +1,14 @@
-import { bytesOf, cell, line, named, placed, taskTable, watched } from './elements.js';
+import { bytesOf, cell, line, named, placed, taskTable, watched, waysTo } from './elements.js';
 import { WORDS } from './words.js';
 
 /** The key of the text to show while nobody is logged in. */
 let shut = 'nolink';
-const token = new URLSearchParams(location.search).get('token')?.slice(0, 200); // A longer one opens nothing either.
-// Out of the address bar and the history: it must not be read over a shoulder or sent on.
-if (token) history.replaceState(null, '', location.pathname);
+const linked = new URLSearchParams(location.search).get('token')?.slice(0, 200); // A longer one opens nothing either.
+// Out of the address bar and the history: it must not be read over a shoulder or sent on. Until it has opened, a page
+// that is loaded again has it.
+const keepToken = (token) => history.replaceState(token && { token }, '', location.pathname);
+if (linked) keepToken(linked);
+const token = history.state?.token;
 
 let language = 'en';
 /** For whom the page may ask, and for whom it does: a caregiver chooses. */
@@ -98,7 +101,10 @@ async function trying(work) {
     const known = ['closed', 'unreadable', 'often', 'withdrawn'].includes(fault.message);
     say(known ? (fault.message === 'closed' ? shut : fault.message) : 'away');
     // After a withdrawal a new link would not help.
-    if (['closed', 'withdrawn'].includes(fault.message)) show(fault.message === 'closed' && 'again');
+    if (['closed', 'withdrawn'].includes(fault.message)) {
+      keepToken(null);
+      show(fault.message === 'closed' && 'again');
+    }
     // Nothing else on the page can be pressed.
     else if (PARTS.every((one) => at(one).hidden)) show('retry');
   }
@@ -233,13 +239,7 @@ function showStudy({ language: chosen, study, results_passed_on: passed }) {
   speak(...(chosen ? [chosen] : navigator.languages));
   at('title').replaceChildren(named(study.name));
   document.title = study.name;
-  const { name, email, phone } = study.contact || {};
-  const parts = [
-    name && named(name),
-    email && Object.assign(document.createElement('a'), { href: `mailto:${email}`, textContent: email }),
-    phone &&
-      Object.assign(document.createElement('a'), { href: `tel:${phone.replace(/[^+\d]/g, '')}`, textContent: phone }),
-  ].filter(Boolean);
+  const parts = waysTo(study.contact ?? {});
   at('contact').replaceChildren(
     ...(parts.length === 0
       ? [word('unnamed')]
@@ -323,6 +323,7 @@ onPress('enter', async () => {
     if (remember) localStorage.setItem(REMEMBERED, '1');
     else localStorage.removeItem(REMEMBERED);
   }
+  keepToken(null);
   await enterPage();
   shut = 'nolink';
 });

@@ -50,7 +50,8 @@ export const WORDS = {
     again: 'Send me a new link',
     address: 'Your e-mail address or mobile number',
     send: 'Send',
-    asked: 'If this address is known to a study, a new link is on its way. It can take a few minutes.',
+    asked:
+      'If a study knows this address, a new link is on its way. If none comes in ten minutes, ask your study team.',
     unreadable: 'Please enter an e-mail address or a mobile number.',
     often: 'That was too often. Please wait a minute.',
     'no-email': 'Your study team has no e-mail address for you.',
@@ -117,7 +118,7 @@ export const WORDS = {
     again: 'Neuen Link schicken',
     address: 'Ihre E-Mail-Adresse oder Mobilnummer',
     send: 'Schicken',
-    asked: 'Wenn eine Studie diese Adresse kennt, ist ein neuer Link unterwegs. Das kann einige Minuten dauern.',
+    asked: 'Kennt eine Studie diese Adresse, ist ein neuer Link unterwegs. Kommt bald keiner, hilft Ihr Studienteam.',
     unreadable: 'Bitte geben Sie eine E-Mail-Adresse oder Mobilnummer ein.',
     often: 'Das war zu oft. Bitte warten Sie eine Minute.',
     'no-email': 'Ihr Studienteam hat keine E-Mail-Adresse von Ihnen.',
@@ -155,8 +156,7 @@ export const WORDS = {
     completed: 'hecha',
     missed: 'no realizada',
     well: 'Sus resultados se han enviado al equipo del estudio.',
-    stuck:
-      'Algunos de sus resultados no se han enviado todavía. El equipo del estudio lo sabe; no tiene que hacer nada.',
+    stuck: 'Algunos de sus resultados aún no se han enviado. El equipo del estudio lo sabe; no tiene que hacer nada.',
     saved: 'Guardado.',
     gone: 'Ha cerrado la sesión. Aquí puede pedir un enlace nuevo.',
     closed: 'Este enlace ya se usó o ha caducado. Aquí puede pedir uno nuevo.',
@@ -185,7 +185,8 @@ export const WORDS = {
     again: 'Enviarme un enlace nuevo',
     address: 'Su correo electrónico o número de móvil',
     send: 'Enviar',
-    asked: 'Si un estudio conoce esta dirección, el nuevo enlace está en camino. Puede tardar unos minutos.',
+    asked:
+      'Si un estudio conoce esta dirección, el enlace está en camino. Si no llega en diez minutos, avise a su equipo.',
     unreadable: 'Escriba un correo electrónico o un número de móvil.',
     often: 'Demasiadas veces. Espere un minuto.',
     'no-email': 'Su equipo del estudio no tiene su correo electrónico.',
@@ -254,7 +255,8 @@ export const WORDS = {
     again: 'M’envoyer un nouveau lien',
     address: 'Votre adresse e-mail ou numéro de mobile',
     send: 'Envoyer',
-    asked: 'Si une étude connaît cette adresse, un nouveau lien est en route. Cela peut prendre quelques minutes.',
+    asked:
+      'Si une étude connaît cette adresse, un lien est en route. S’il n’arrive pas en dix minutes, voyez votre équipe.',
     unreadable: 'Veuillez saisir une adresse e-mail ou un numéro de mobile.',
     often: 'C’était trop souvent. Veuillez attendre une minute.',
     'no-email': 'Votre équipe de l’étude n’a pas votre adresse e-mail.',

@@ -1,4 +1,5 @@
 import { NAMES } from '../../../portal/page/words.js';
+import { list } from '../studies/policy.js';
 
 /** The words of the tabs of consents, sessions, messages and audit records. */
 export const en = {
@@ -45,6 +46,10 @@ export const en = {
     notRandomized: 'Not randomized',
     arm: (arm: string) => `Arm ${arm}`,
     caption: (n: number) => (n === 1 ? '1 consent' : `${n} consents`),
+    doneBy: {
+      consent: (roles: readonly string[]) => `A consent is recorded by ${list(roles, 'and')}.`,
+      eligibility: (roles: readonly string[]) => `The eligibility is confirmed by ${list(roles, 'and')}.`,
+    },
   },
   sessions: {
     caption: (n: number) => (n === 1 ? '1 session, newest first' : `${n} sessions, newest first`),
@@ -142,6 +147,10 @@ export const de: typeof en = {
     notRandomized: 'Nicht randomisiert',
     arm: (arm) => `Arm ${arm}`,
     caption: (n) => (n === 1 ? '1 Einwilligung' : `${n} Einwilligungen`),
+    doneBy: {
+      consent: (roles) => `Eine Einwilligung erfassen: ${roles.join(', ')}.`,
+      eligibility: (roles) => `Die Eignung bestätigen: ${roles.join(', ')}.`,
+    },
   },
   sessions: {
     caption: (n) => (n === 1 ? '1 Sitzung, die neueste zuerst' : `${n} Sitzungen, die neueste zuerst`),

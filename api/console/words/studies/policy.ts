@@ -1,4 +1,5 @@
-const list = (items: readonly string[], and: string): string =>
+/** A list in words. */
+export const list = (items: readonly string[], and: string): string =>
   items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} ${and} ${items.at(-1)}`;
 const days = (n: number) => (n === 1 ? '1 day' : `${n} days`);
 const Tage = (n: number) => (n === 1 ? '1 Tag' : `${n} Tage`);
