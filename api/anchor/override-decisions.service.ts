@@ -48,9 +48,9 @@ export async function decideOnOverride(
   };
   const updateIds = updateIdsOf(requestKey, sender.request_id?.slice(0, 36) ?? null);
   const authorizationIds = Object.values(updateIds).map(authorizationIdOf);
-  const deciding = { services, actor, studyId, requestId, authorizationIds };
+  const deciding = { services, actor, studyId, participantId, requestId, authorizationIds };
   const about = { studyId, requestId, userId: actor.id, via };
-  await recordingRefusals(about, () => signDecision(deciding, decision, { proof, meaning }));
+  const isSigned = await recordingRefusals(about, () => signDecision(deciding, decision, { proof, meaning }));
   return recordingRefusals(about, () =>
     updateAnchor(
       services,
@@ -67,7 +67,7 @@ export async function decideOnOverride(
     ),
   ).catch(async (fault: unknown) => {
     // A decision without an answer in time may still be executed.
-    if (fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
+    if (isSigned && fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
     throw fault;
   });
 }
