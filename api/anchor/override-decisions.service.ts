@@ -6,7 +6,7 @@ import type { RequestContext } from '../http/request-context.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
 import { revokeDecisionSignature, signDecision } from '../participants/signatures.service.js';
 import type { Dependencies } from '../dependencies.js';
-import { commandSender, updateAnchor, updateIdsOf } from './anchor-updates.service.js';
+import { commandSender, keyInForce, updateAnchor, updateIdsOf } from './anchor-updates.service.js';
 import { authorizationIdOf } from './message-signing.js';
 import { recordingRefusals } from './refused-decisions.js';
 
@@ -32,7 +32,7 @@ export interface DecisionOnOverride {
  */
 export async function decideOnOverride(
   services: Dependencies,
-  { actor, context, requestKey }: { actor: Actor; context: RequestContext; requestKey: string },
+  { actor, context, requestKey: given }: { actor: Actor; context: RequestContext; requestKey: string },
   { studyId, participantId, requestId, decision, reason, previewHash, proof, meaning, via }: DecisionOnOverride,
 ): Promise<AnchorOutcome> {
   const sender = commandSender(actor, context);
@@ -46,6 +46,7 @@ export async function decideOnOverride(
     ip_address: sender.ip_address ?? null,
     user_agent: sender.user_agent ?? null,
   };
+  const requestKey = await keyInForce(services, { studyId, participantId }, given);
   const updateIds = updateIdsOf(requestKey, sender.request_id?.slice(0, 36) ?? null);
   const authorizationIds = Object.values(updateIds).map(authorizationIdOf);
   const deciding = { services, actor, studyId, participantId, requestId, authorizationIds };
