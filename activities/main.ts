@@ -49,6 +49,7 @@ import { OutboxRelay } from './outbox/outbox-relay.js';
 import { createExportActivities } from './exports/exports.activities.js';
 import { createSimulationActivities } from './simulation/simulation.activities.js';
 import { LoadMonitor } from './util/load-monitor.js';
+import { sdkLogger } from './util/sdk-logger.js';
 import { StartedWork } from './util/started-work.js';
 import { createVisitActivities } from './scheduling/scheduling.activities.js';
 import { ensureVisitSchedules } from './scheduling/schedules.js';
@@ -74,7 +75,7 @@ const stopClock = await followClock(database, (fault) =>
 );
 
 // The process decides itself when to drain: the runtime must not react to signals.
-Runtime.install({ shutdownSignals: [] });
+Runtime.install({ shutdownSignals: [], logger: sdkLogger() });
 const taskQueue = settings.TEMPORAL_TASK_QUEUE;
 const namespace = settings.TEMPORAL_NAMESPACE;
 const tls = temporalTls(settings);
