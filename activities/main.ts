@@ -11,6 +11,7 @@ import { CheckpointFolder } from '../db/audit/audit-folder.js';
 import { auditSigner } from '../db/audit/audit-signing.js';
 import { followClock } from '../db/client/clock.js';
 import { openDatabase } from '../db/client/knex.js';
+import { logSerializers } from '../db/client/process/serialize-error.js';
 import { closeChange, noteChange } from '../db/outbox/pending-work.queries.js';
 import { withStudyScope } from '../db/client/transaction.js';
 import { databaseSentence } from '../db/client/connection/driver-faults.js';
@@ -48,6 +49,7 @@ import { OutboxRelay } from './outbox/outbox-relay.js';
 import { createExportActivities } from './exports/exports.activities.js';
 import { createSimulationActivities } from './simulation/simulation.activities.js';
 import { LoadMonitor } from './util/load-monitor.js';
+import { sdkLogger } from './util/sdk-logger.js';
 import { StartedWork } from './util/started-work.js';
 import { createVisitActivities } from './scheduling/scheduling.activities.js';
 import { ensureVisitSchedules } from './scheduling/schedules.js';
@@ -56,7 +58,7 @@ import { ensureVisitSchedules } from './scheduling/schedules.js';
 // the memory in use before a collection, here and in the workflow thread. Measured: 2,000 triggers, 300 MB of it.
 setFlagsFromString('--heap-growing-percent=40');
 const settings = settingsOrEnd();
-const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' } });
+const log = pino({ level: settings.LOG_LEVEL, base: { part: 'worker' }, serializers: logSerializers });
 if (!settings.DATABASE_URL || !settings.TEMPORAL_ADDRESS)
   end('DATABASE_URL and TEMPORAL_ADDRESS must be set for the worker ("npm start" sets them)');
 
@@ -73,7 +75,7 @@ const stopClock = await followClock(database, (fault) =>
 );
 
 // The process decides itself when to drain: the runtime must not react to signals.
-Runtime.install({ shutdownSignals: [] });
+Runtime.install({ shutdownSignals: [], logger: sdkLogger() });
 const taskQueue = settings.TEMPORAL_TASK_QUEUE;
 const namespace = settings.TEMPORAL_NAMESPACE;
 const tls = temporalTls(settings);

@@ -7,6 +7,7 @@ import type { DestinationStream } from 'pino';
 import { withStudyScope } from '../db/client/transaction.js';
 import { followClock } from '../db/client/clock.js';
 import { openConnections, openDatabase } from '../db/client/knex.js';
+import { logSerializers } from '../db/client/process/serialize-error.js';
 import { assertLatestRevision } from '../db/migrate.js';
 import { sweepKeys } from '../db/operations/idempotency.queries.js';
 import { sweepPoints } from '../db/operations/rate-limits.queries.js';
@@ -52,7 +53,12 @@ async function openServices(settings: Settings, draining: AbortSignal): Promise<
       missing.map((name) => `${name} is not set: name the server ("npm start" sets it for the embedded one)`),
     );
   const log = pino(
-    { level: settings.LOG_LEVEL, base: { process: 'api' }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level: settings.LOG_LEVEL,
+      base: { process: 'api' },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: logSerializers,
+    },
     gathered(),
   );
   const database = openDatabase({

@@ -89,7 +89,9 @@ async function authorizeDecision(
     return rejection(403, 'SELF_APPROVAL', 'who asked for an override does not decide it');
   if (!mayApprove(user, policy))
     return rejection(403, 'FORBIDDEN', 'the policy does not let this user decide overrides');
+  // A request that is decided takes no signature: its decision is refused as that, not for want of a proof.
   if (
+    request.status === 'pending' &&
     (!signature || signature.proved_by === 'session') &&
     (await signaturesAskAgain(tx, row.study_id, usuallyAskAgain))
   )

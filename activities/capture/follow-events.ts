@@ -129,7 +129,7 @@ async function eventsListed(
     return (await client.events()).map(listedEventOf);
   } catch (failure) {
     if (!(failure instanceof CaptureFailure && failure.errorType === 'rejected')) throw failure;
-    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the events cannot be read');
+    deps.log.warn({ study_id: config.study_id, reason: failure.inShort }, 'the events cannot be read');
     return undefined;
   }
 }

@@ -40,7 +40,7 @@ export async function withRetryLimits<T>(
           ...ids,
           activity: info.activityType,
           attempt: info.attempt,
-          reason: failure.message,
+          reason: thrown instanceof CaptureFailure ? thrown.inShort : failure.message,
           ...(!foreseen && { err: thrown }),
         },
         'capture activity failed',

@@ -1,4 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { isOver } from '../../db/anchor/anchor-commands.queries.js';
+import { readInScope } from '../../db/client/transaction.js';
 import { addressWithDetails } from '../../db/participants/message-details.queries.js';
 import type { MessageDetails } from '../../db/participants/message-details.queries.js';
 import { AnchorUpdateTimeoutError } from '../../workflows/client.js';
@@ -89,7 +91,7 @@ export async function updateAnchor(
     send(services, { ...target, updateId }, definition, message);
   const first = await sent(ids.first);
   const answered = wantsDetails(first) ? await sent(ids.again) : first;
-  const outcome = own !== null && isOver(answered, own) ? await sent(ids.own) : answered;
+  const outcome = own !== null && isOfEarlier(answered, own) ? await sent(ids.own) : answered;
   if (outcome.refused) {
     const { status, code, detail, preview } = outcome.refused;
     throw problemOf(status, code, detail, {
@@ -105,6 +107,27 @@ export async function updateAnchor(
 
 /** The messages of the API are valid: this code is only left for details that are not there. */
 const wantsDetails = ({ refused }: AnchorOutcome): boolean => refused?.code === 'INVALID_MESSAGE';
+
+/** As `requestKeyOf` makes it of an Idempotency-Key; without one it is the request's own id. */
+const OF_A_KEY = /^[0-9a-f]{64}$/;
+
+/**
+ * The key under which a request's command is sent. A command of more than a day ago does not count any more: the next
+ * one under its Idempotency-Key has another, which is the same for its own repeats.
+ */
+export async function keyInForce(
+  { database }: Pick<Dependencies, 'database'>,
+  { studyId, participantId }: Pick<Addressed, 'studyId' | 'participantId'>,
+  requestKey: string,
+): Promise<string> {
+  if (!OF_A_KEY.test(requestKey)) return requestKey;
+  return readInScope(database, studyId, async (tx) => {
+    let key = requestKey;
+    while (await isOver(tx, `${participantId.toLowerCase()}/${key}`))
+      key = createHash('sha256').update(`after a day ${key}`).digest('hex');
+    return key;
+  });
+}
 
 const requestOf = (message: object): string | null => {
   const { http_request_id, request_id } = message as { http_request_id?: string | null; request_id?: string | null };
@@ -127,7 +150,7 @@ export const updateIdsOf = (requestKey: string, own: string | null) => ({
  * Whether a result is a refusal of an earlier request under the same Idempotency-Key: it changed nothing, and does not
  * count for this one.
  */
-const isOver = ({ refused, http_request_id: earlier }: AnchorOutcome, own: string): boolean =>
+const isOfEarlier = ({ refused, http_request_id: earlier }: AnchorOutcome, own: string): boolean =>
   refused !== undefined && earlier !== undefined && earlier !== null && earlier !== own;
 
 /** @throws 404, 409 PARTICIPANT_WITHDRAWN or, of a decision, NOT_PENDING after an erasure, 503 */

@@ -28,7 +28,7 @@ import {
 } from './anchor.schemas.js';
 import { Type } from '../http/common.schemas.js';
 import type { TSchema } from '../http/common.schemas.js';
-import { commandSender, participantSender, updateAnchor } from './anchor-updates.service.js';
+import { commandSender, keyInForce, participantSender, updateAnchor } from './anchor-updates.service.js';
 import {
   anchorAsOf,
   anchorFor,
@@ -63,11 +63,10 @@ const senderOfEither = (actor: Actor | ParticipantCaller, context: RequestContex
  * The address of a message. A repeat under its Idempotency-Key has the same update id: even a concurrent one is
  * executed once.
  */
-const addressOf = ({ params, requestKey }: Acting) => ({
-  studyId: params.study_id,
-  participantId: params.participant_id,
-  updateId: requestKey,
-});
+async function addressOf({ params, requestKey, services }: Acting) {
+  const participant = { studyId: params.study_id, participantId: params.participant_id };
+  return { ...participant, updateId: await keyInForce(services, participant, requestKey) };
+}
 
 /** The sender, and with an If-Match the version that the anchor must still have. */
 async function messageOf(acting: Acting): Promise<Sender & { expected_version?: number }> {
@@ -119,7 +118,7 @@ export const anchorRoutes = [
     responses: { 200: AnchorWithEvaluation, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
-      const outcome = await updateAnchor(services, addressOf(input), setEnrollmentDate, {
+      const outcome = await updateAnchor(services, await addressOf(input), setEnrollmentDate, {
         ...(await messageOf(input)),
         enrollment_date: body.enrollment_date,
         reason: body.reason ?? null,
@@ -143,7 +142,7 @@ export const anchorRoutes = [
     body: Evaluate,
     responses: { 200: Evaluation, 409: undefined },
     handle: async (input) => {
-      const outcome = await updateAnchor(input.services, addressOf(input), evaluate, {
+      const outcome = await updateAnchor(input.services, await addressOf(input), evaluate, {
         ...commandSender(input.actor, input.context),
         reason: input.body.reason ?? null,
       });
@@ -170,7 +169,7 @@ export const anchorRoutes = [
       'that was final before an override-back it is a re-anchoring: 400 NOT_ALLOWED_AFTER_… where the policy ' +
       'forbids one.',
     handle: async (input) => {
-      await updateAnchor(input.services, addressOf(input), cancelProposal, {
+      await updateAnchor(input.services, await addressOf(input), cancelProposal, {
         ...(await messageOf(input)),
         reason: input.body?.reason ?? null,
       });
@@ -194,7 +193,7 @@ export const anchorRoutes = [
     responses: { 200: OverrideApplied, 202: OverridePending, 400: undefined, 409: undefined },
     handle: async (input) => {
       const { params, body, services } = input;
-      const outcome = await updateAnchor(services, addressOf(input), requestOverride, {
+      const outcome = await updateAnchor(services, await addressOf(input), requestOverride, {
         ...(await messageOf(input)),
         ...body,
       });
@@ -248,7 +247,7 @@ export const anchorRoutes = [
       'OVERRIDE_PENDING. The re-anchoring guards of the policy (400 NOT_ALLOWED_AFTER_…) refuse it where the ' +
       'date would move, and hold for what was reopened as they did before.',
     handle: async (input) => {
-      await updateAnchor(input.services, addressOf(input), overrideBack, {
+      await updateAnchor(input.services, await addressOf(input), overrideBack, {
         ...(await messageOf(input)),
         reason: input.body.reason,
       });

@@ -6,7 +6,7 @@ import type { RequestContext } from '../http/request-context.js';
 import type { ReauthenticationProof } from '../identity/reauthentication.service.js';
 import { revokeDecisionSignature, signDecision } from '../participants/signatures.service.js';
 import type { Dependencies } from '../dependencies.js';
-import { commandSender, updateAnchor, updateIdsOf } from './anchor-updates.service.js';
+import { commandSender, keyInForce, updateAnchor, updateIdsOf } from './anchor-updates.service.js';
 import { authorizationIdOf } from './message-signing.js';
 import { recordingRefusals } from './refused-decisions.js';
 
@@ -32,7 +32,7 @@ export interface DecisionOnOverride {
  */
 export async function decideOnOverride(
   services: Dependencies,
-  { actor, context, requestKey }: { actor: Actor; context: RequestContext; requestKey: string },
+  { actor, context, requestKey: given }: { actor: Actor; context: RequestContext; requestKey: string },
   { studyId, participantId, requestId, decision, reason, previewHash, proof, meaning, via }: DecisionOnOverride,
 ): Promise<AnchorOutcome> {
   const sender = commandSender(actor, context);
@@ -46,11 +46,12 @@ export async function decideOnOverride(
     ip_address: sender.ip_address ?? null,
     user_agent: sender.user_agent ?? null,
   };
+  const requestKey = await keyInForce(services, { studyId, participantId }, given);
   const updateIds = updateIdsOf(requestKey, sender.request_id?.slice(0, 36) ?? null);
   const authorizationIds = Object.values(updateIds).map(authorizationIdOf);
-  const deciding = { services, actor, studyId, requestId, authorizationIds };
+  const deciding = { services, actor, studyId, participantId, requestId, authorizationIds };
   const about = { studyId, requestId, userId: actor.id, via };
-  await recordingRefusals(about, () => signDecision(deciding, decision, { proof, meaning }));
+  const isSigned = await recordingRefusals(about, () => signDecision(deciding, decision, { proof, meaning }));
   return recordingRefusals(about, () =>
     updateAnchor(
       services,
@@ -67,7 +68,7 @@ export async function decideOnOverride(
     ),
   ).catch(async (fault: unknown) => {
     // A decision without an answer in time may still be executed.
-    if (fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
+    if (isSigned && fault instanceof Problem && fault.status < 500) await revokeDecisionSignature(deciding);
     throw fault;
   });
 }

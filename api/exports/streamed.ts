@@ -4,9 +4,9 @@ import type { Tx } from '../../db/client/database.js';
 import { readAsCaller } from '../../db/client/request.js';
 import type { Caller, CallerRow } from '../../db/client/request.js';
 import { withFileLimits } from '../../db/client/transaction.js';
+import { serializeError } from '../../db/client/process/serialize-error.js';
 import { authorizeUser, exporterAccess } from '../http/access.js';
 import { problem } from '../http/errors.js';
-import { serializeError } from '../http/middleware/request-logger.js';
 import { PlacesPerUser } from '../util/places-per-user.js';
 import type { Dependencies } from '../dependencies.js';
 

@@ -56,6 +56,16 @@ export const rememberCommandStatement = (command: CommandWrite): Statement =>
     ),
   );
 
+/** How long an Idempotency-Key counts, as in db/operations/idempotency.queries.ts. */
+const KEY_TTL = `interval '24 hours'`;
+
+/** Whether a command was carried out, or refused, so long ago that the Idempotency-Key behind it counts no more. */
+export const isOver = async (tx: Tx, commandId: string): Promise<boolean> =>
+  (await tx('anchor_commands')
+    .where({ id: commandId })
+    .where('created_at', '<', tx.raw(`clock_timestamp() - ${KEY_TTL}`))
+    .first('id')) !== undefined;
+
 /**
  * The last result that the workflow of each of these participants was given; those without any are left out. Results
  * may be long: only the last of each is read.

@@ -194,6 +194,7 @@ export async function offerSignature(
 export async function withdrawSignature(tx: Tx, requestId: string, authorizationIds: readonly string[]): Promise<void> {
   await OverrideRequest.query(tx)
     .findById(requestId)
+    .whereRaw('jsonb_exists_any(offered_signatures, ?::text[])', [[...authorizationIds]])
     .patch({ offered_signatures: raw('offered_signatures - ?::text[]', [[...authorizationIds]]) });
 }
 

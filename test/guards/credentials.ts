@@ -107,6 +107,14 @@ export const credentialGuards: readonly Guard[] = [
     title: 'a role that is no approver is 403, an approver of another study 404; both change nothing',
   },
   {
+    refuses: 'the signature of a decision about another participant’s request',
+    file: 'api/participants/signatures.service.ts',
+    text: 'request.participant_id === participantId.toLowerCase() &&',
+    without: '',
+    test: 'test/security/foreign-decisions.test.ts',
+    title: 'neither stores a signature nor takes one away, and asks for no proof',
+  },
+  {
     refuses: 'the outcome of an override to a user who has left the study, or whose account is not active',
     file: 'db/anchor/override-request-writes.queries.ts',
     text: 'where o.id = $3::uuid and ${WORKS_HERE}',

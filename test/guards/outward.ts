@@ -298,4 +298,20 @@ export const outwardGuards: readonly Guard[] = [
     test: PROCESSES,
     title: ALONE,
   },
+  {
+    refuses: 'the mails of a development machine to a web page whose name points there',
+    file: 'scripts/runtime/mail/mail-http.ts',
+    text: 'if (checksName && !isByOwnName(request))',
+    without: 'if (checksName && isByOwnName(request) && false)',
+    test: 'test/runtime/mail-catcher.test.ts',
+    title: 'answers no page of another name that points to this machine',
+  },
+  {
+    refuses: 'the words of a capture system in a log',
+    file: 'activities/capture/retry-limits.ts',
+    text: 'reason: thrown instanceof CaptureFailure ? thrown.inShort : failure.message,',
+    without: 'reason: failure.message,',
+    test: 'test/capture/refusals-in-logs.test.ts',
+    title: 'stay with the trigger, in no log',
+  },
 ];

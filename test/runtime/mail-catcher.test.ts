@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
@@ -107,6 +108,20 @@ describe('the mail catcher', () => {
     expect(await page.text())
       .to.contain('Your visit &lt;is> due')
       .and.to.contain('Visit – Größe');
+  });
+
+  it('answers no page of another name that points to this machine', async () => {
+    const statusAt = async (host: string, path = '/email') => {
+      const asked = request(`${base}${path}`, { headers: { host } }).end();
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    };
+    const port = ports.MAIL_UI_PORT;
+    for (const host of ['rebound.example.org', `rebound.example.org:${port}`, 'localhost.example.org', 'a b'])
+      for (const path of ['/', '/email', '/sms']) expect(await statusAt(host, path), host).to.equal(403);
+    for (const host of [`localhost:${port}`, 'LOCALHOST', `127.0.0.1:${port}`, `[::1]:${port}`, 'mail.localhost'])
+      expect(await statusAt(host), host).to.equal(200);
   });
 
   it('catches text and push messages', async () => {

@@ -32,14 +32,17 @@ const BAN = { error: 'This address has been banned.' };
 /** When a project may be called again, in milliseconds of the monotonic clock. */
 const limited = new Map<string, number>();
 
-function tooMany(status: number, limitedMs: number, words: string): CaptureFailure {
+function tooMany(status: number, limitedMs: number, said?: string): CaptureFailure {
   const when = limitedMs === 0 ? 'later' : `after ${Math.ceil(limitedMs / 1000)} s`;
   return new CaptureFailure(
     'http_error',
-    `The capture system asks to be called less often (${status}), and is called again ${when}${words}`,
-    { status, limitedMs },
+    `The capture system asks to be called less often (${status}), and is called again ${when}${quoted(said)}`,
+    { status, limitedMs, said },
   );
 }
+
+/** The end of a sentence that quotes the capture system, if it has said something. */
+const quoted = (said: string | undefined): string => (said === undefined ? '.' : `: ${said}`);
 
 const LIMITS = { timeoutMs: 60_000, maxBytes: 64 * 1024 * 1024 } satisfies Omit<PostOptions, 'allowPrivate'>;
 export interface ClientLimits {
@@ -169,12 +172,13 @@ export class CaptureClient {
         'invalid_response',
         `The capture system answered with a web page (${status}): maintenance, or api_url is wrong.`,
       );
+    const said = this.saidIn(parsed ?? (status === TOO_MANY ? BAN : undefined));
     if (status >= 400)
-      throw new CaptureFailure(
-        'rejected',
-        `The capture system refused (${status})${this.words(parsed ?? (status === TOO_MANY ? BAN : undefined))}`,
-        { status, faults: this.faultsIn(parsed) },
-      );
+      throw new CaptureFailure('rejected', `The capture system refused (${status})${quoted(said)}`, {
+        status,
+        said,
+        faults: this.faultsIn(parsed),
+      });
     if (status !== 200) throw new CaptureFailure('invalid_response', `The capture system answered ${status}.`);
     if (parsed === undefined) throw new CaptureFailure('invalid_response', notJson(answer));
     // Names and codes would be stored with wrong letters.
@@ -185,14 +189,16 @@ export class CaptureClient {
       );
     // 200 and {"error": …}: it failed after its first byte was sent, so it is not a deliberate refusal.
     if (hasError(parsed))
-      throw new CaptureFailure('invalid_response', `The capture system answered with an error${this.words(parsed)}`);
+      throw new CaptureFailure('invalid_response', `The capture system answered with an error${quoted(said)}`, {
+        said,
+      });
     return parsed;
   }
 
   /** A question of a person is asked nevertheless: the limit may have been lifted. @throws CaptureFailure */
   private assertNotLimited(): void {
     const leftMs = (limited.get(this.key) ?? 0) - performance.now();
-    if (leftMs > 0 && this.limits.until === undefined) throw tooMany(TOO_MANY, Math.ceil(leftMs), '.');
+    if (leftMs > 0 && this.limits.until === undefined) throw tooMany(TOO_MANY, Math.ceil(leftMs));
   }
 
   private get key(): string {
@@ -209,14 +215,17 @@ export class CaptureClient {
     const limitedMs = Math.ceil((retryAfterSeconds ?? 0) * 1000);
     if (limited.size >= 1_000) limited.clear();
     if (limitedMs > 0) limited.set(this.key, performance.now() + limitedMs);
-    return tooMany(status, limitedMs, this.words(parsed));
+    return tooMany(status, limitedMs, this.saidIn(parsed));
   }
 
-  /** The capture system's message, shortened and without possible tokens, records and values. */
-  private words(said: unknown): string {
-    if (!hasError(said)) return '.';
-    const clean = this.clean(redactValues(said.error));
-    return `: ${clean.length > 300 ? `${clean.slice(0, 300)}…` : clean}`;
+  /**
+   * The capture system's own words, shortened and without possible tokens, and without records and values where it
+   * lists them.
+   */
+  private saidIn(answer: unknown): string | undefined {
+    if (!hasError(answer)) return undefined;
+    const clean = this.clean(redactValues(answer.error));
+    return clean.length > 300 ? `${clean.slice(0, 300)}…` : clean;
   }
 
   private faultsIn(said: unknown): FieldFault[] {

@@ -14,8 +14,13 @@ const RETRYABLE: ReadonlySet<CaptureErrorType> = new Set([
   'invalid_response',
 ]);
 
-/** A failed call, with a message without token and personal data. */
+/**
+ * A failed call. The message has no token, but may quote the capture system, whose words nobody knows: they may name a
+ * person. It is for those who see the study's data; a log gets `inShort`.
+ */
 export class CaptureFailure extends Error {
+  /** The message without the capture system's own words. */
+  readonly inShort: string;
   readonly retryable: boolean;
   /** Status of a refusing answer. */
   readonly status: number | undefined;
@@ -31,6 +36,10 @@ export class CaptureFailure extends Error {
     message: string,
     options: {
       cause?: unknown;
+      /** The capture system's own words, with which the message ends. */
+      said?: string | undefined;
+      /** Not set: the message without `said`. */
+      inShort?: string;
       status?: number;
       forbidden?: boolean;
       limitedMs?: number;
@@ -39,6 +48,7 @@ export class CaptureFailure extends Error {
   ) {
     super(message, options);
     this.name = 'CaptureFailure';
+    this.inShort = options.inShort ?? inShortOf(message, options.said);
     this.status = options.status;
     this.limitedMs = options.limitedMs;
     this.faults = options.faults ?? [];
@@ -46,6 +56,11 @@ export class CaptureFailure extends Error {
     this.retryable = RETRYABLE.has(errorType);
   }
 }
+
+const inShortOf = (message: string, said = ''): string =>
+  said !== '' && message.endsWith(said)
+    ? `${message.slice(0, -said.length)}${said.length} characters, which are not logged`
+    : message;
 
 /** A trigger that can't succeed: it ends as `failed` with this code. */
 export class TriggerRefused extends Error {

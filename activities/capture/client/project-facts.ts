@@ -47,7 +47,7 @@ export async function projectFacts(
     if (!(failure instanceof CaptureFailure) || failure.limitedMs !== undefined) throw failure;
     if (known === undefined || known.facts.unread) facts = { ...facts, unread: failure };
     if (failure.errorType !== 'rejected') fresh = SOON_MS;
-    deps.log.warn({ study_id: config.study_id, reason: failure.message }, 'the project cannot be read');
+    deps.log.warn({ study_id: config.study_id, reason: failure.inShort }, 'the project cannot be read');
   }
   if (projects.size >= 1_000) projects.clear();
   projects.set(key, { facts, until: performance.now() + fresh });

@@ -32,6 +32,8 @@ export type PushOutcome =
       kind: 'failed';
       type: Exclude<PushErrorType, 'circuit_open'>;
       message: string;
+      /** For the log, without the capture system's own words; not set: the message has none. */
+      inShort?: string;
       contacted: boolean;
       /** Access was refused. */
       forbidden?: boolean;
@@ -69,7 +71,7 @@ export async function completePush(
     return { ending, visitId, firstFailure, again: push.requested > ending.push.done };
   });
   if (!ended) return { status: 'gone', error_type: null, records_imported: null, wait_ms: null };
-  tell(deps, start, ended);
+  tell(deps, start, ended, outcome);
   return reportOf(ended.ending, ended.again);
 }
 
@@ -103,6 +105,7 @@ export function failPush(
     kind: 'failed',
     type: 'internal',
     message: `${fault.type}: ${fault.message}`.slice(0, 900),
+    inShort: fault.type,
     contacted: false,
     sent: 'perhaps',
   });
@@ -246,6 +249,7 @@ function tell(
   deps: PushDeps,
   start: PushResultsStart,
   { ending, visitId, firstFailure }: { ending: PushResult; visitId: string | null; firstFailure: boolean },
+  outcome: PushOutcome,
 ): void {
   const { attempt, push } = ending;
   if (attempt.status !== 'failed') return;
@@ -255,7 +259,7 @@ function tell(
     visit_id: visitId,
     error_type: attempt.error_type,
     next_attempt_at: push.next_attempt_at,
-    reason: attempt.message,
+    reason: (outcome.kind === 'failed' ? outcome.inShort : undefined) ?? attempt.message,
   };
   if (push.status === 'failed' || firstFailure)
     deps.log.fatal(

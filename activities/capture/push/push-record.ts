@@ -85,6 +85,7 @@ export async function pushRecord(
               kind: 'failed',
               type: 'rejected',
               message: refusalOf(row.refused, 'these results, and has the others'),
+              inShort: namesOf(row.refused, 'these results, and has the others'),
               contacted: true,
               sent: 'no',
               records,
@@ -132,6 +133,7 @@ export async function pushRecord(
       type: told.errorType,
       forbidden: told.forbidden,
       message: withoutRecord(told, plan.record),
+      inShort: told.inShort,
       contacted: progress.contacted && told.errorType !== 'configuration',
       sent,
       ...(told.limitedMs !== undefined && { limitedMs: told.limitedMs }),
@@ -191,7 +193,9 @@ async function checked(
     ({ values, faults, warnings } = pushValuesOf(plan, fields));
   }
   if (faults.length > 0 && Object.keys(values).length === 0)
-    throw new CaptureFailure('rejected', refusalOf(faults, 'the results'));
+    throw new CaptureFailure('rejected', refusalOf(faults, 'the results'), {
+      inShort: namesOf(faults, 'the results'),
+    });
   const found = {
     primaryKey: fields[0]?.field_name ?? USUAL_KEY,
     values,
@@ -210,6 +214,10 @@ const refusalOf = (faults: readonly FieldFault[], what: string): string =>
   `The capture system does not take ${what}: ${faults.map(({ field, rule }) => `${field}: ${rule}`).join('; ')}.`
     .replace(/\.\.$/, '.')
     .slice(0, 900);
+
+/** As `refusalOf`, without the rules: a log gets none of the capture system's own words. */
+const namesOf = (faults: readonly FieldFault[], what: string): string =>
+  `The capture system does not take ${what}: ${faults.map(({ field }) => field).join(', ')}.`.slice(0, 900);
 
 /**
  * What is left of a row without the fields that its refusal names: one form may be locked. The status of a form is left

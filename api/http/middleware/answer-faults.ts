@@ -1,9 +1,9 @@
+import { serializeError } from '../../../db/client/process/serialize-error.js';
 import type { Dependencies } from '../../dependencies.js';
 import type { Route } from '../route.js';
 import type { RouteContext, RouteMiddleware, RouteState } from '../state.js';
 import { mediaType, readBytes } from '../body/bytes.js';
 import { toProblem } from '../to-problem.js';
-import { serializeError } from './request-logger.js';
 import { send } from './respond.js';
 
 /** Wraps a route that answers errors with its own page. */

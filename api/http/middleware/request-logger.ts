@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { Logger } from 'pino';
 import { nowMs } from '../../../db/client/clock.js';
+import { serializeError } from '../../../db/client/process/serialize-error.js';
 import { isHttpsOutside } from '../../public-url.js';
 import { FAULT_POLICY, faultPage } from '../documents/fault-page.js';
 import { toProblem } from '../to-problem.js';
@@ -100,18 +101,3 @@ const isForBrowser = (ctx: Context): boolean =>
   ['GET', 'HEAD'].includes(ctx.method) &&
   ctx.get('accept').includes('text/html') &&
   !/^\/(?:api|codec)(?:\/|$)|\.json$/.test(ctx.path);
-
-/** An error for the log: class, code and stack. A database error's `detail` quotes row values and is left out. */
-export function serializeError(thrown: unknown): Record<string, unknown> | undefined {
-  if (thrown === undefined) return undefined;
-  if (!(thrown instanceof Error)) return { message: String(thrown) };
-  const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
-  const isDatabase = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
-  return {
-    type: thrown.name,
-    code,
-    constraint,
-    ...(!isDatabase && { message: thrown.message }),
-    stack: isDatabase ? thrown.stack?.split('\n').slice(1).join('\n') : thrown.stack,
-  };
-}

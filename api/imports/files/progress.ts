@@ -1,7 +1,7 @@
 import { failImport, noteImport } from '../../../db/imports/imports.queries.js';
 import type { ImportPhase, NewImport } from '../../../db/imports/imports.queries.js';
 import { withStudyScope } from '../../../db/client/transaction.js';
-import { serializeError } from '../../http/middleware/request-logger.js';
+import { serializeError } from '../../../db/client/process/serialize-error.js';
 import type { Dependencies } from '../../dependencies.js';
 
 /** Shorter files are done before anyone asks. */

@@ -13,7 +13,7 @@ import { endsWithSupervisor } from '../node-child.js';
 
 const settings = readSettings();
 const store = new MailStore(dataDirAt(settings.DATA_DIR).mail);
-const http = mailHttp(store);
+const http = mailHttp(store, settings.MAIL_HOST);
 const smtp = new SMTPServer({
   disabledCommands: ['STARTTLS'],
   authOptional: true,

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 import { mailPage } from './mail-page.js';
 import { CHANNELS, type Channel, type MailStore, type StoredMail } from './mail-store.js';
 
@@ -15,13 +16,32 @@ const json = (body: unknown, status = 200): Answer => ({
 const notFound = json({ error: 'not found' }, 404);
 const LARGEST_MESSAGE = 1024 * 1024;
 
+const notThisName = json({ error: 'the mail catcher answers at localhost and at IP addresses only' }, 403);
+
+/** A catcher that listens elsewhere is open to its network. */
+const listensHereAlone = (address: string): boolean => address === 'localhost' || /^(127\.|::1$)/.test(address);
+
+/**
+ * Whether a request came by a name of this machine. Any other may belong to a web page that has it point here (DNS
+ * rebinding), whose scripts would read the mails as their own.
+ */
+function isByOwnName({ headers: { host } }: IncomingMessage): boolean {
+  if (host === undefined) return true;
+  const url = `http://${host}`;
+  const name = URL.canParse(url) ? new URL(url).hostname : '';
+  return /^(.+\.)?localhost$/.test(name) || isIP(name.replaceAll(/[[\]]/g, '')) > 0;
+}
+
 /**
  * The catcher over HTTP: `/` is a page; `/email`, `/email/{id}`, `/email/{id}/html|source` and `DELETE /email/{id}|all`
  * as in maildev, with its filter `/email?to.address=`; `POST /sms` and `POST /push` accept a gateway's
  * requests, `GET` lists them, `DELETE` clears them.
+ * @param address that it will listen on
  */
-export function mailHttp(store: MailStore): Server {
+export function mailHttp(store: MailStore, address: string): Server {
+  const checksName = listensHereAlone(address);
   return createServer((request, response) => {
+    if (checksName && !isByOwnName(request)) return send(response, notThisName);
     answer(store, request).then(
       (found) => send(response, found),
       (fault: Error) => send(response, json({ error: fault.message }, fault instanceof SyntaxError ? 400 : 500)),
