@@ -38,7 +38,7 @@ const OWN =
   'p.failures, p.waits, p.unanswered, p.forbidden, p.attempt_id, p.slot_at, p.error_type, p.message, ' +
   'p.next_attempt_at, p.warnings';
 
-export async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
+async function lockPush(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
   return tx('result_pushes as p').where('p.session_id', sessionId).forUpdate().first(tx.raw(OWN)) as Promise<
     PushRow | undefined
   >;
@@ -228,6 +228,16 @@ export async function endAttempt(tx: Tx, push: PushRow, visitId: string | null, 
       .whereRaw('coalesce(session_id, ?) = ?', [push.session_id, push.session_id])
       .update({ data_sync_status: shown, ...values });
   }
+}
+
+/**
+ * Locks a push whose attempt begins, its participant first: a row that is changed twice in one transaction has its
+ * foreign keys checked, which waits for a participant that is being changed and may itself wait for the push.
+ */
+export async function lockBeginning(tx: Tx, sessionId: string): Promise<PushRow | undefined> {
+  const participant = tx('result_pushes').where({ session_id: sessionId }).select('participant_id');
+  await tx('participants').whereIn('id', participant).forKeyShare().select('id');
+  return lockPush(tx, sessionId);
 }
 
 /** Locks the rows that an attempt's end writes, in the API's order: session, visit, push. */

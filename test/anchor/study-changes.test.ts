@@ -380,7 +380,7 @@ describe('changes of a study', () => {
       await outside.query('begin');
       await outside.query('select 1 from anchor_dates where participant_id = $1 for update', [id]);
       change = (await stage.admin.post(path, { sources: [{ type: 'manual_entry' }] })).headers.get('x-change-id');
-      const waits = `select from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))`;
+      const waits = `select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`;
       await until(async () => (await outside.query(waits)).rowCount !== 0, { what: 'the change to be under way' });
       // The next batch begins after the last one of this.
       while ((await study.person()).id < id);

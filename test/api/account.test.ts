@@ -283,6 +283,8 @@ describe('One’s own account', () => {
         const waiting = (n: number) =>
           until(
             async () => {
+              // A transaction sees no session that began after its first look, unless it forgets that one.
+              await sql.query('select pg_stat_clear_snapshot()');
               const { rows } = await sql.query<{ n: number }>(
                 `select count(*)::int as n from pg_stat_activity
                  where application_name = 'api' and cardinality(pg_blocking_pids(pid)) > 0`,

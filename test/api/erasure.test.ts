@@ -284,7 +284,7 @@ describe('Erasure of a participant', function suite() {
     } = await owner.query('select pg_backend_pid() as pid');
     await until(
       async () =>
-        (await owner.query('select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))', [self.pid]))
+        (await owner.query('select from pg_locks where not granted and $1 = any(pg_blocking_pids(pid))', [self.pid]))
           .rowCount !== 0,
       { what: 'the form to wait' },
     );
@@ -313,7 +313,7 @@ describe('Erasure of a participant', function suite() {
     await until(
       async () =>
         erased ||
-        (await owner.query('select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))', [self.pid]))
+        (await owner.query('select from pg_locks where not granted and $1 = any(pg_blocking_pids(pid))', [self.pid]))
           .rowCount !== 0,
       { what: 'the erasure to wait, or to be over' },
     );

@@ -37,7 +37,7 @@ describe('An answer is of one moment', function () {
     try {
       await lock.raw(`lock table ${table} in access exclusive mode`);
       asked = ask();
-      const blocked = `select 1 from pg_stat_activity where datname = current_database() and pg_backend_pid() = any (pg_blocking_pids(pid))`;
+      const blocked = `select 1 from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`;
       await until(async () => ((await lock.raw(blocked)).rows as unknown[]).length > 0, { what: 'the answer to wait' });
       await lock.raw('set local session_replication_role = replica');
       for (const statement of change) await lock.raw(statement, [of]);

@@ -140,7 +140,7 @@ describe('Participants and the facts about them', () => {
         async () =>
           (
             await database.query<{ n: number }>(
-              'select count(*)::int as n from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
+              'select count(*)::int as n from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))',
             )
           ).rows[0]!.n > 0,
         { what: 'the deletion to wait' },

@@ -493,7 +493,7 @@ describe('/api/v1', () => {
               async () =>
                 (
                   await client.query(
-                    'select from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()',
+                    'select from pg_locks where not granted and cardinality(pg_blocking_pids(pid)) > 0',
                   )
                 ).rowCount! >= n,
               { what: 'each request to wait' },

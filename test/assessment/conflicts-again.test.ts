@@ -60,8 +60,8 @@ describe('A sync conflict that more comes to', () => {
     const waiting = (count: number) =>
       until(
         async () =>
-          (await holder.query('select from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0')).rowCount! >=
-          count,
+          (await holder.query('select from pg_locks where not granted and cardinality(pg_blocking_pids(pid)) > 0'))
+            .rowCount! >= count,
         { what: `${count} to wait` },
       );
     try {

@@ -117,7 +117,7 @@ describe('Visits of a withdrawn participant', () => {
           async () =>
             (
               await database.query<{ n: number }>(
-                'select count(*)::int as n from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
+                'select count(*)::int as n from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))',
               )
             ).rows[0]!.n > 0,
           { what: 'the call to wait for the withdrawal' },

@@ -54,11 +54,8 @@ describe('An export in the background that the database keeps waiting', function
   const waiting = (count: number) =>
     until(
       async () =>
-        (
-          await other.query(
-            'select from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid)) and pid <> pg_backend_pid()',
-          )
-        ).rowCount! >= count,
+        (await other.query('select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))'))
+          .rowCount! >= count,
       { timeout: 60_000, what: `${count} attempts to wait` },
     );
   const completed = (statusUrl: string) =>

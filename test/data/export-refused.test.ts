@@ -105,13 +105,15 @@ describe('An export that cannot be', function suite() {
       await database.query('lock table randomizations in access exclusive mode');
       const asked = http.post('/api/exports/ndjson', { study_id: study, dataset: 'randomization' });
       const reading = await until(
-        async () =>
-          (
-            await database.query<{ pid: number }>(
-              `select pid from pg_locks join pg_stat_activity using (pid)
+        async () => {
+          // A transaction sees no session that began after its first look, unless it forgets that one.
+          await database.query('select pg_stat_clear_snapshot()');
+          const { rows } = await database.query<{ pid: number }>(
+            `select pid from pg_locks join pg_stat_activity using (pid)
                where relation = 'randomizations'::regclass and not granted and application_name = 'api'`,
-            )
-          ).rows[0]?.pid,
+          );
+          return rows[0]?.pid;
+        },
         { what: 'the export to read' },
       );
       await database.query('select pg_terminate_backend($1)', [reading]);

@@ -32,11 +32,8 @@ describe('An import beside what others do', () => {
   const waitsForOther = () =>
     until(
       async () =>
-        (
-          await other.query(
-            'select from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid)) and pid <> pg_backend_pid()',
-          )
-        ).rowCount! > 0,
+        (await other.query('select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))'))
+          .rowCount! > 0,
       { what: 'the import to wait for the other transaction' },
     );
   const everyone = async () =>

@@ -12,7 +12,7 @@ import type { DatacaptureConfigRow } from '../../../db/capture/datacapture-confi
 import { retryForbidden } from '../../../db/capture/push-requests.queries.js';
 import {
   keepTarget,
-  lockPush,
+  lockBeginning,
   noteAttempt,
   pushFacts,
   slotIn,
@@ -93,7 +93,7 @@ export async function pushOnce(deps: PushDeps, start: PushResultsStart, early: b
 function begin(deps: PushDeps, start: PushResultsStart, early: boolean): Promise<Begun> {
   const { study_id: studyId, session_id: sessionId } = start;
   return withStudyScope(deps.database, studyId, async ({ tx }): Promise<Begun> => {
-    const push = await lockPush(tx, sessionId);
+    const push = await lockBeginning(tx, sessionId);
     const facts = await pushFacts(tx, sessionId);
     if (!push || !facts) return { over: report('gone') };
     if (push.status === 'synced' || push.status === 'failed' || push.status === 'skipped')

@@ -216,8 +216,10 @@ const refusalOf = (faults: readonly FieldFault[], what: string): string =>
     .slice(0, 900);
 
 /** As `refusalOf`, without the rules: a log gets none of the capture system's own words. */
-const namesOf = (faults: readonly FieldFault[], what: string): string =>
-  `The capture system does not take ${what}: ${faults.map(({ field }) => field).join(', ')}.`.slice(0, 900);
+function namesOf(faults: readonly FieldFault[], what: string): string {
+  const names = faults.map(({ field }) => field).join(', ');
+  return `The capture system does not take ${what}: ${names}.`.slice(0, 900);
+}
 
 /**
  * What is left of a row without the fields that its refusal names: one form may be locked. The status of a form is left
