@@ -1,7 +1,6 @@
 import { chunk } from '../../db/client/sets/chunk.js';
 import { expireDueSessionRows } from '../../db/assessment/sessions.queries.js';
-import { keepOutImportsOfVisits } from '../../db/participants/import-lock.queries.js';
-import { dueVisits, keepZonesOf, moveVisits } from '../../db/scheduling/visit-statuses.queries.js';
+import { dueVisits, lockForMoving, moveVisits } from '../../db/scheduling/visit-statuses.queries.js';
 import type { MovedVisit } from '../../db/scheduling/visit-statuses.queries.js';
 import { withStudyScope, readInScope } from '../../db/client/transaction.js';
 import { pipelined } from '../util/pipelined.js';
@@ -80,8 +79,7 @@ export function createVisitActivities({
 function moveBatch(database: Database, ids: readonly string[], slot: WriteSlot): Promise<MovedVisit[]> {
   return withStudyScope(database, '*', async ({ tx, audit }) => {
     await slot.acquire();
-    await keepOutImportsOfVisits(tx, ids);
-    await keepZonesOf(tx, ids);
+    await lockForMoving(tx, ids);
     const rows = await moveVisits(tx, ids);
     slot.release();
     for (const [study_id, own] of byStudy(rows)) {

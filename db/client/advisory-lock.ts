@@ -26,15 +26,22 @@ export async function lockByName(tx: Tx, name: string): Promise<void> {
 }
 
 /**
- * Shares the named lock of each study of these visits until the commit, in one order: who has one to themselves is
- * waited for, others who share it are not.
- * @param name what stands before the study's id in the lock's name
+ * Shares the named locks of each study of these visits until the commit, one name after the other: who has one to
+ * themselves is waited for, others who share it are not.
+ * @param names what stands before the study's id in the names of the locks
  */
-export async function shareLocksOfStudies(tx: Tx, name: string, visitIds: readonly string[]): Promise<void> {
+export async function shareLocksOfStudies(
+  tx: Tx,
+  names: readonly string[],
+  visitIds: readonly string[],
+): Promise<void> {
   await execute(
     tx,
-    `select pg_advisory_xact_lock_shared(hashtextextended($1 || s.study_id, 0)) from (
-       select distinct study_id::text as study_id from scheduled_visits where id = any($2::uuid[]) order by 1) s`,
-    [name, [...visitIds]],
+    `select pg_advisory_xact_lock_shared(hashtextextended(s.name || s.study_id, 0)) from (
+       select n.name, v.study_id
+         from (select distinct study_id::text as study_id from scheduled_visits where id = any($2::uuid[])) v
+         cross join unnest($1::text[]) with ordinality as n(name, place)
+         order by n.place, v.study_id) s`,
+    [[...names], [...visitIds]],
   );
 }

@@ -1,5 +1,6 @@
 import { lockByName, shareLocksOfStudies } from '../client/advisory-lock.js';
 import { query } from '../client/query.js';
+import { IMPORTS } from '../participants/import-lock.queries.js';
 import type { Tx } from '../client/database.js';
 
 export interface MovedVisit {
@@ -49,11 +50,11 @@ export async function dueVisits(tx: Tx, limit: number): Promise<string[]> {
 
 const ZONES = 'visit-zones ';
 /**
- * A batch of the job takes this before it moves visits: a zone that is corrected meanwhile waits for it and finds what
- * it has written, or was corrected before and counts.
+ * A batch of the job takes this before it moves visits. It keeps out imports, which have an order of their own. A zone
+ * that is corrected meanwhile waits for it and finds what it has written, or was corrected before and counts.
  */
-export const keepZonesOf = (tx: Tx, visitIds: readonly string[]): Promise<void> =>
-  shareLocksOfStudies(tx, ZONES, visitIds);
+export const lockForMoving = (tx: Tx, visitIds: readonly string[]): Promise<void> =>
+  shareLocksOfStudies(tx, [IMPORTS, ZONES], visitIds);
 
 /**
  * Who corrects a zone takes this before any row. A batch under way changes reminders of the study's visits, as the

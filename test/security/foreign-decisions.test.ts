@@ -19,7 +19,7 @@ const proved = { headers: { 'X-Reauthentication': goodPassword } };
 describe('A decision on an override request that is not the caller’s to decide', () => {
   let stage: Stage;
   let study: AnchorStudy;
-  let [asker, approver, other] = [] as unknown as [Http, Http, Http];
+  let asker: Http, approver: Http, other: Http;
   let of: Person;
   let request: string;
   before(async () => {
