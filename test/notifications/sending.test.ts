@@ -54,16 +54,18 @@ describe('Reminders are sent', function sending() {
       heartbeat: () => undefined,
       ...more,
     }).sweepReminders();
+  interface Answer {
+    status: number;
+    body?: string;
+  }
   /** A gateway that answers what it is told, and remembers what it was given. */
-  async function gateway(answer: () => { status: number; body?: string }) {
+  async function gateway(answer: (given: Record<string, unknown>) => Answer | Promise<Answer>) {
     const got: { body: Record<string, unknown>; key: string | undefined }[] = [];
     const server = createServer((request, response) => {
-      void request.toArray().then((chunks: Buffer[]) => {
-        got.push({
-          body: JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>,
-          key: request.headers['idempotency-key'] as string | undefined,
-        });
-        const { status, body } = answer();
+      void request.toArray().then(async (chunks: Buffer[]) => {
+        const given = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+        got.push({ body: given, key: request.headers['idempotency-key'] as string | undefined });
+        const { status, body } = await answer(given);
         response.writeHead(status).end(body);
       });
     }).listen(0, '127.0.0.1');
@@ -233,21 +235,60 @@ describe('Reminders are sent', function sending() {
       }
     }));
 
+  const register = async (who: { id: string }, tokens: string[]) => {
+    for (const token of tokens)
+      await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
+        participant_id: who.id,
+        platform: 'ios',
+        token,
+      });
+  };
+  const tokenOf = (message: unknown) => (message as { token: string }).token;
+
+  it('to all devices at the same time: one that is not answered keeps no other waiting, nor the claim', () =>
+    desk.alone(async () => {
+      const tokens = ['tablet', 'phone', 'watch'];
+      const arrived = new Set<string>();
+      let allArrived!: () => void;
+      const all = new Promise<void>((resolve) => {
+        allArrived = resolve;
+      });
+      // It answers nobody before it was asked for each device.
+      const push = await gateway(async ({ message }) => {
+        arrived.add(tokenOf(message));
+        if (arrived.size === tokens.length) allArrived();
+        await all;
+        return { status: 200 };
+      });
+      const who = await desk.person(await study({ channels: ['push'] }));
+      try {
+        await register(who, tokens);
+        await desk.visit(who, tomorrow());
+        const row = await until(
+          async () => {
+            await sweepHere({ push: pushGateway(push.url) });
+            return (await desk.of(who)).find(({ attempts }) => attempts > 0);
+          },
+          { interval: 200 },
+        );
+        expect(row).to.include({ status: 'sent', attempts: 1, last_error: null });
+        expect(push.got.map(({ body }) => tokenOf(body.message)).sort()).to.deep.equal([...tokens].sort());
+        expect(new Set(push.got.map(({ key }) => key)).size).to.equal(tokens.length);
+      } finally {
+        push.close();
+      }
+    }));
+
   it('to the devices that are left; one that is gone is forgotten', () =>
     desk.alone(async () => {
-      const push = await gateway(() =>
-        push.got.length === 1
+      const push = await gateway(({ message }) =>
+        tokenOf(message) === 'old'
           ? { status: 404, body: '{"error":{"details":[{"errorCode":"UNREGISTERED"}]}}' }
           : { status: 200 },
       );
       const who = await desk.person(await study({ channels: ['push'] }));
       try {
-        for (const token of ['old', 'new'])
-          await desk.stage.admin.expect(201, 'POST', '/api/notifications/register', {
-            participant_id: who.id,
-            platform: 'ios',
-            token,
-          });
+        await register(who, ['old', 'new']);
         await desk.visit(who, tomorrow());
         await until(
           async () => {

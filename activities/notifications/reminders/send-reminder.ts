@@ -35,27 +35,32 @@ async function toDevices(
   row: ReminderRow,
   message: ReturnType<typeof reminderMessage>,
 ): Promise<void> {
+  // Together: devices whose provider does not answer, one after another, would outlast the claim.
+  const outcomes = await Promise.allSettled(
+    row.push_tokens.map((to) => provider.send({ ...message, key: `${message.key}.${deviceKey(to)}`, to })),
+  );
   const faults: unknown[] = [];
-  for (const to of row.push_tokens) {
-    try {
-      await provider.send({ ...message, key: `${message.key}.${deviceKey(to)}`, to });
-    } catch (fault) {
-      faults.push(fault);
-      if (fault instanceof RefusedMessage && fault.addressIsGone) {
-        await withStudyScope(database, row.study_id, async ({ tx, audit }) => {
-          await forgetPushToken(tx, row.participant_id, to);
-          audit.record({
-            study_id: row.study_id,
-            user_id: null,
-            action: 'push_token_removed',
-            resource_type: 'participant',
-            resource_id: row.participant_id,
-            metadata: { reason: 'unregistered' },
-          });
-        });
-      }
-    }
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.status === 'fulfilled') continue;
+    const fault: unknown = outcome.reason;
+    faults.push(fault);
+    if (fault instanceof RefusedMessage && fault.addressIsGone)
+      await forgetDevice(database, row, row.push_tokens[index]!);
   }
   if (faults.length < row.push_tokens.length) return;
   throw faults.find((fault) => !(fault instanceof RefusedMessage)) ?? faults[0];
+}
+
+async function forgetDevice(database: Database, row: ReminderRow, token: string): Promise<void> {
+  await withStudyScope(database, row.study_id, async ({ tx, audit }) => {
+    await forgetPushToken(tx, row.participant_id, token);
+    audit.record({
+      study_id: row.study_id,
+      user_id: null,
+      action: 'push_token_removed',
+      resource_type: 'participant',
+      resource_id: row.participant_id,
+      metadata: { reason: 'unregistered' },
+    });
+  });
 }
