@@ -5,22 +5,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const HEARTBEAT = 2000;
 const STALE = 20_000;
+/** Most others only look whether there is something to do, which takes a moment. */
+const SILENT = 5_000;
 
 /**
  * Runs `work` while no other process of this checkout does: two starts at once install and build once.
  * The holder touches the file while it lives; one not touched for 20 s belongs to a process that was killed.
  * @template T
- * @param {string} path @param {() => Promise<T>} work @param {(line: string) => void} say
+ * @param {string} path @param {() => Promise<T>} work
+ * @param {(line: string) => void} say is told once that there is a wait, when it is longer than `silentMs`
+ * @param {number} silentMs
  * @returns {Promise<T>}
  */
-export async function withSetupLock(path, work, say) {
+export async function withSetupLock(path, work, say, silentMs = SILENT) {
   await mkdir(dirname(path), { recursive: true });
   const mine = `${path}.${randomUUID()}`;
   await writeFile(mine, String(process.pid));
-  let waited = false;
+  const began = performance.now();
+  let isTold = false;
   while (!(await tryTake(mine, path))) {
-    if (!waited) say('another start of this checkout is installing or building; waiting for it');
-    waited = true;
+    if (!isTold && performance.now() - began >= silentMs) {
+      say('another start of this checkout is installing or building; waiting for it');
+      isTold = true;
+    }
     await dropIfStale(path);
     await sleep(200);
   }
