@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NODE_OPTIONS } from '../runtime/node-part.js';
 import { root, testEnvironment } from '../../test/support/environment.js';
 import { startService } from '../../test/support/service.js';
 import type { Service } from '../../test/support/service.js';
@@ -14,7 +15,7 @@ const OPEN_HANDLES_PATIENCE_MS = 15_000;
  * Its heap holds the modules of all files that it has run: looking through it whenever it has grown a little took a
  * fifth of its processor time.
  */
-const RUNNER_OPTIONS = ['--max-semi-space-size=32', '--initial-old-space-size=512', '--enable-source-maps'];
+const RUNNER_OPTIONS = [...NODE_OPTIONS, '--initial-old-space-size=512', '--enable-source-maps'];
 /** Lines of each log of the lane's service, shown with each failed test. */
 const LOG_LINES = 15;
 
