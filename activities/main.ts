@@ -30,6 +30,7 @@ import { createAnchorClient } from '../workflows/client.js';
 import { createAuditActivities } from './audit/audit.activities.js';
 import { dataConverterOf } from '../workflows/util/payload-codec.js';
 import { createCaptureActivities } from './capture/capture.activities.js';
+import { CALLS_AT_ONCE } from './capture/client/call-queue.js';
 import { Checkpointer } from './audit/checkpoints.js';
 import { createPushActivities } from './capture/push/push.activities.js';
 import { setPoll } from './capture/poll-schedules.js';
@@ -161,8 +162,9 @@ const worker = await Worker.create({
     ...createEventActivities({ database, settings, log }),
     ...createAuditActivities({ database, settings }),
   },
-  maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX,
-  maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX,
+  // Attempts that wait for a capture system hold none of the slots for work on the database.
+  maxConcurrentLocalActivityExecutions: settings.DATABASE_POOL_MAX + CALLS_AT_ONCE,
+  maxConcurrentActivityTaskExecutions: settings.DATABASE_POOL_MAX + CALLS_AT_ONCE,
   maxCachedWorkflows: 2000,
   // Tasks for a stopped worker reach another one within a request's timeout (REQUEST_TIMEOUT_SECONDS).
   stickyQueueScheduleToStartTimeout: '3s',

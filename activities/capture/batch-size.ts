@@ -29,7 +29,7 @@ export class BatchSize {
       if (this.failed !== undefined && count === 1) this.shrink(this.failed);
       return result;
     } catch (failure) {
-      const isTooMuch = failure instanceof CaptureFailure && failure.retryable && failure.limitedMs === undefined;
+      const isTooMuch = failure instanceof CaptureFailure && failure.retryable && !failure.isPutOff;
       if (isTooMuch && count > 1) this.failed = count;
       throw failure;
     }

@@ -34,7 +34,7 @@ export async function withRetryLimits<T>(
       thrown instanceof CaptureFailure || thrown instanceof TriggerRefused || thrown instanceof ApplicationFailure;
     if (thrown instanceof CaptureFailure && thrown.limitedMs !== undefined)
       await withStudyScope(deps.database, ids.study_id, ({ tx }) => noteConnection(tx, ids.study_id, thrown.message));
-    if (failure.type !== 'RECORD_BUSY') {
+    if (failure.type !== 'RECORD_BUSY' && !(thrown instanceof CaptureFailure && thrown.unasked)) {
       deps.log[foreseen ? 'warn' : 'error'](
         {
           ...ids,

@@ -335,6 +335,29 @@ describe('a capture system that is away, flaps or lies about what it wrote', fun
     });
   });
 
+  it('a push whose turn does not come, as earlier ones are not answered, is tried again and counts as no failure', async () => {
+    const study = await stage.study();
+    study.fault({ content: [IMPORT], hold: true });
+    // More than a worker sends to one server at a time.
+    const sessions = await Promise.all(Array.from({ length: 12 }, () => study.ended()));
+    const putOff = await until(
+      async () =>
+        (await Promise.all(sessions.map(({ session }) => study.attempts(session))))
+          .flat()
+          .find(({ status }) => status === 'failed'),
+      { what: 'a push that is put off' },
+    );
+    expect(putOff).to.include({ error_type: 'timeout' });
+    expect(putOff.message).to.match(/has not yet answered the calls before this one/);
+    expect(Date.parse(putOff.next_attempt_at!)).to.be.at.least(Date.parse(putOff.at));
+    expect((await study.status()).breaker).to.include({ state: 'closed', consecutive_failures: 0 });
+    study.fault();
+    for (const { session, record } of sessions) {
+      await study.synced(session, 120_000);
+      expect(study.writes(record!), 'written once').to.have.length(1);
+    }
+  });
+
   it('a worker that is killed in the middle of a push: another reads back what the first has written, and nothing is lost', async () => {
     const study = await stage.study();
     study.fault({ content: [IMPORT], slow_body_ms: 60_000 });

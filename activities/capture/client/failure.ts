@@ -28,6 +28,8 @@ export class CaptureFailure extends Error {
   readonly forbidden: boolean;
   /** It asks for fewer calls, and says when it can be called again: milliseconds; 0: it does not say when. */
   readonly limitedMs: number | undefined;
+  /** The call was not made: the capture system has not answered those before it. */
+  readonly unasked: boolean;
   /** The fields that a refused import names, each with its rule. */
   readonly faults: readonly FieldFault[];
 
@@ -43,6 +45,7 @@ export class CaptureFailure extends Error {
       status?: number;
       forbidden?: boolean;
       limitedMs?: number;
+      unasked?: boolean;
       faults?: readonly FieldFault[];
     } = {},
   ) {
@@ -51,9 +54,15 @@ export class CaptureFailure extends Error {
     this.inShort = options.inShort ?? inShortOf(message, options.said);
     this.status = options.status;
     this.limitedMs = options.limitedMs;
+    this.unasked = options.unasked ?? false;
     this.faults = options.faults ?? [];
     this.forbidden = options.forbidden ?? (options.status === 401 || options.status === 403);
     this.retryable = RETRYABLE.has(errorType);
+  }
+
+  /** Tells nothing of what was asked: the capture system is asked again later. */
+  get isPutOff(): boolean {
+    return this.unasked || this.limitedMs !== undefined;
   }
 }
 
@@ -134,7 +143,9 @@ export function attemptFailure(
     return ApplicationFailure.create({
       type: thrown.errorType,
       message: thrown.message,
-      nonRetryable: !thrown.retryable || attempt.ageMs >= limits.captureMs + (thrown.limitedMs ?? 0),
+      // A call that was not made yet is not given up: its turn comes.
+      nonRetryable:
+        !thrown.retryable || (!thrown.unasked && attempt.ageMs >= limits.captureMs + (thrown.limitedMs ?? 0)),
       ...(thrown.limitedMs && { nextRetryDelay: thrown.limitedMs }),
       category: ApplicationFailureCategory.BENIGN,
     });

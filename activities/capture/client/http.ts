@@ -7,6 +7,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { captureUrlFault } from '../../../workflows/domain/capture/addresses.js';
 import { publicAddresses } from '../../util/public-addresses.js';
 import { retryAfter } from '../../util/retry-after.js';
+import { inTurn } from './call-queue.js';
 import { CaptureFailure } from './failure.js';
 
 export interface PostOptions {
@@ -30,11 +31,12 @@ const publicLookup = publicAddresses(
     new CaptureFailure('configuration', 'api_url points to a private address, which ALLOW_PRIVATE_URLS forbids here.'),
 );
 
-const agentOptions = { keepAlive: true, maxSockets: 8, timeout: 60_000 };
+// How many sockets are open at a time, inTurn decides.
+const agentOptions = { keepAlive: true, timeout: 60_000 };
 const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) };
 
 /**
- * POSTs a form and reads the answer as text, whatever its status; redirects are not followed.
+ * POSTs a form in its turn and reads the answer as text, whatever its status; redirects are not followed.
  * @throws CaptureFailure connection_error, timeout, invalid_response (too large, incomplete), configuration (the URL)
  */
 export function postForm(target: string, form: URLSearchParams, options: PostOptions): Promise<HttpAnswer> {
@@ -42,6 +44,13 @@ export function postForm(target: string, form: URLSearchParams, options: PostOpt
   if (fault) return Promise.reject(new CaptureFailure('configuration', `${fault}.`));
   const url = new URL(target);
   const body = Buffer.from(form.toString());
+  const until = performance.now() + options.timeoutMs;
+  return inTurn(url.host, until, () =>
+    post(url, body, { ...options, timeoutMs: Math.max(1, until - performance.now()) }),
+  );
+}
+
+function post(url: URL, body: Buffer, options: PostOptions): Promise<HttpAnswer> {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     let late: CaptureFailure | undefined;

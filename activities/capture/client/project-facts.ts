@@ -44,7 +44,7 @@ export async function projectFacts(
       classic: ['0', 'false'].includes(String(project['is_longitudinal'])),
     };
   } catch (failure) {
-    if (!(failure instanceof CaptureFailure) || failure.limitedMs !== undefined) throw failure;
+    if (!(failure instanceof CaptureFailure) || failure.isPutOff) throw failure;
     if (known === undefined || known.facts.unread) facts = { ...facts, unread: failure };
     if (failure.errorType !== 'rejected') fresh = SOON_MS;
     deps.log.warn({ study_id: config.study_id, reason: failure.inShort }, 'the project cannot be read');

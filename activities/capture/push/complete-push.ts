@@ -44,6 +44,8 @@ export type PushOutcome =
       warnings?: PushRemark[];
       /** It asks to be called again after so many milliseconds. */
       limitedMs?: number;
+      /** It has not answered earlier calls: the call was not made, and counts as no failure. */
+      unasked?: boolean;
     };
 
 const GAVE_UP = 'It was tried for as long as PUSH_RETRY_MAX_DAYS allows. Last: ';
@@ -168,13 +170,14 @@ function failedResult(
   const open = outcome.kind === 'circuit_open';
   const type = open ? ('circuit_open' as const) : outcome.type;
   const message = open ? 'The circuit breaker is open: the capture system was not asked.' : outcome.message;
-  const failures = open ? push.failures : push.failures + 1;
-  const waits = open && !outcome.closed ? push.waits + 1 : 0;
+  const failures = open || outcome.unasked ? push.failures : push.failures + 1;
+  const putOff = open ? !outcome.closed : outcome.unasked;
+  const waits = putOff ? push.waits + 1 : 0;
   const unanswered = open ? push.unanswered : outcome.sent === 'perhaps';
   const now = nowMs();
   const wait = open
     ? breakerWait(outcome.closed ? 0 : Date.parse(outcome.retryAt) - now, cooldown * 1000, waits, Math.random())
-    : Math.max(retryWait(initial * 1000, failures, Math.random()), outcome.limitedMs ?? 0);
+    : Math.max(retryWait(initial * 1000, failures + waits, Math.random()), outcome.limitedMs ?? 0);
   const until = Date.parse(push.requested_at) + days * 86_400_000;
   const records_imported = open ? null : (outcome.records ?? null);
   const warnings = open ? [] : (outcome.warnings ?? []);
@@ -203,6 +206,7 @@ function failedResult(
 /** Only faults of the capture system count; a refusal is an answer. */
 async function tellBreaker(deps: PushDeps, tx: Tx, passage: BreakerPermit, outcome: PushOutcome): Promise<void> {
   if (outcome.kind === 'circuit_open') return;
+  if (outcome.kind === 'failed' && outcome.unasked) return releaseProbe(tx, passage);
   const { DATACAPTURE_BREAKER_FAILURES: failures, DATACAPTURE_BREAKER_COOLDOWN_SECONDS: cooldownSeconds } =
     deps.settings;
   if (outcome.kind === 'failed' && isRetried(outcome.type))

@@ -42,8 +42,7 @@ export async function dictionaryOf(
     known.set(key, { fields, until: performance.now() + CACHE_TTL_MS });
     return { fields, fresh: true };
   } catch (failure) {
-    if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType) || failure.limitedMs !== undefined)
-      throw failure;
+    if (!(failure instanceof CaptureFailure) || AWAY.has(failure.errorType) || failure.isPutOff) throw failure;
     // A dictionary of ten minutes ago is better than none.
     return { fields: found?.fields ?? [], fresh: true, unread: failure };
   }

@@ -125,9 +125,9 @@ export async function pushRecord(
     if (failure.errorType === 'rejected') forgetDictionary(connection);
     // A refusal of unchecked values is not final, if the dictionary may be readable the next time.
     const told = failure.errorType === 'rejected' && progress.unread?.retryable ? progress.unread : failure;
-    // A refusal is an answer: the last call wrote nothing; earlier ones perhaps did.
+    // A refusal is an answer, and a call may not have been made: the last one wrote nothing; earlier ones perhaps did.
     const refused = failure.errorType === 'rejected' || failure.status === TOO_MANY;
-    const sent = refused && !unanswered ? 'no' : progress.sent;
+    const sent = (refused || failure.unasked) && !unanswered ? 'no' : progress.sent;
     return {
       kind: 'failed',
       type: told.errorType,
@@ -137,6 +137,7 @@ export async function pushRecord(
       contacted: progress.contacted && told.errorType !== 'configuration',
       sent,
       ...(told.limitedMs !== undefined && { limitedMs: told.limitedMs }),
+      ...(told.unasked && { unasked: true }),
     };
   }
 }
