@@ -32,7 +32,8 @@ const JOINED = new Set([
     'temporal-polyfill',
     'csv-stringify',
   ],
-  ...['koa', '@koa/router', 'koa-body', 'rate-limiter-flexible', 'ioredis', 'ipaddr.js', 'nodemailer', 'web-push'],
+  ...['koa', '@koa/router', 'koa-body', '@fastify/busboy', 'rate-limiter-flexible', 'ioredis', 'ipaddr.js'],
+  ...['nodemailer', 'web-push'],
   ...['jose', 'jsonwebtoken', 'otplib', 'qrcode-generator', 'preact', 'preact-render-to-string'],
 ]);
 /** What joined packages import of those outside, or only if it is installed. */

@@ -15,7 +15,6 @@ const UNREACHABLE = new Set([
 
 interface Thrown {
   status?: unknown;
-  httpCode?: unknown;
   code?: unknown;
   message?: unknown;
   constraint?: unknown;
@@ -28,8 +27,8 @@ export function toProblem(thrown: unknown): Problem {
   const error = native(thrown);
   const database = databaseProblem(error, thrown);
   if (database) return database;
-  // Body parsers set `status` or, formidable, `httpCode`.
-  const status = Number(error.status ?? error.httpCode ?? 500);
+  // Body parsers set `status`.
+  const status = Number(error.status ?? 500);
   const code = byStatus[status];
   return code ? problem(code, { cause: thrown }) : problem('INTERNAL', { cause: thrown });
 }

@@ -10,6 +10,7 @@ export interface Reason {
 const types = (of: string): Reason => ({ why: `types of ${of}`, by: 'tsconfig.json' });
 
 export const reasons: Record<string, Reason> = {
+  '@fastify/busboy': { why: 'finds the parts of a form in time that grows with its bytes, whatever they are' },
   '@fontsource/noto-sans': {
     why: 'letters of reports in Latin, Greek, Cyrillic and more, whatever fonts a server has',
     by: 'api/reports/document/fonts.ts',
@@ -62,7 +63,7 @@ export const reasons: Record<string, Reason> = {
   knex: { why: 'SQL, transactions, pool and migrations' },
   'htmx.org': { why: 'parts of the console’s pages that refresh', by: 'api/console/assets/assets.ts' },
   koa: { why: 'HTTP of the API' },
-  'koa-body': { why: 'uploads to files, with limits' },
+  'koa-body': { why: 'bodies as bytes, decompressed, with limits' },
   nodemailer: { why: 'mail by SMTP' },
   objection: { why: 'models of rows; kept inside db/' },
   otplib: { why: 'one-time passwords of the second factor' },
@@ -108,6 +109,10 @@ export const reasons: Record<string, Reason> = {
   '@types/pg-copy-streams': types('pg-copy-streams'),
   '@types/web-push': types('web-push'),
   '@types/yazl': types('yazl'),
+  '@typescript/native': {
+    why: 'TypeScript 7, which is compiled itself: checks the types in a third of the processor time',
+    by: 'scripts/test/quick.ts',
+  },
   'axe-core': { why: 'accessibility of the console’s pages', by: 'test/console/browser.ts' },
   autocannon: { why: 'load of the benchmarks' },
   chai: { why: 'assertions' },
@@ -129,7 +134,7 @@ export const reasons: Record<string, Reason> = {
   'pg-boss': { why: 'the job queue that the sweep of reminders is measured against' },
   standardwebhooks: { why: 'checks our signed events as a subscriber does' },
   rolldown: { why: 'the API, the worker and each thread as one file, which start faster than hundreds of modules' },
-  typescript: { why: 'the compiler' },
+  typescript: { why: 'TypeScript 6, the last in JavaScript: translates, and ESLint reads code with it' },
   'typescript-eslint': { why: 'ESLint on TypeScript' },
   yaml: { why: 'reads the alert rules in their test' },
 };

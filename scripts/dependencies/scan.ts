@@ -89,14 +89,15 @@ function packagesIn(text: string): string[] {
   ].filter((name) => !builtinModules.includes(name));
 }
 
-/** The packages that package.json names, with the licence of what is locked. */
+/** The packages that package.json names, with version and licence of what is locked. */
 export function packages(root: string): Package[] {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
   const { packages: locked } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
   return [dependencies, devDependencies].flatMap((of, index) =>
     Object.entries(of).map(([name, version]) => ({
       name,
-      version,
+      // One under a name of ours is asked for as npm:its-own-name@version.
+      version: locked[`node_modules/${name}`]?.version ?? version,
       license: locked[`node_modules/${name}`]?.license ?? 'unknown',
       dev: index === 1,
       why: reasons[name]?.why ?? '',

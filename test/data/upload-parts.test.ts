@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { admin, newParticipant, newStudy, unique } from '../support/http.js';
 import type { Http, Loose, Options } from '../support/http.js';
@@ -88,6 +89,62 @@ describe('The parts of an upload', () => {
       const { status, body } = await sent(file(charset, bytes));
       expect([status, body.code, body.detail.startsWith(sentence)]).to.deep.equal([400, 'FILE_UNREADABLE', true]);
     }
+  });
+
+  it('may be in base64, under a quoted boundary, between other texts, and in pieces of any length', async () => {
+    const { content } = formOf({
+      headers: [named('file', '; filename="a.csv"'), 'Content-Transfer-Encoding: base64'],
+      content: Buffer.from(csv).toString('base64'),
+    });
+    const framed = Buffer.concat(
+      ['A text before.\r\n', content as Uint8Array, 'And one after.'].map((x) => Buffer.from(x)),
+    );
+    const { status, body } = await sent({ type: 'multipart/form-data; boundary="b"', content: framed });
+    expect([status, body.total_rows]).to.deep.equal([200, 2]);
+    const url = `${http.base}/api/studies/${study.id}/participants/import/csv?dry_run=true`;
+    for (const length of [1, 3, 7]) {
+      const pieces = Readable.from(
+        (function* () {
+          for (let at = 0; at < framed.length; at += length) yield framed.subarray(at, at + length);
+        })(),
+        { objectMode: false },
+      );
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${http.token}`, 'Content-Type': 'multipart/form-data; boundary=b' },
+        body: Readable.toWeb(pieces) as BodyInit,
+        duplex: 'half',
+      } as RequestInit);
+      expect([answer.status, ((await answer.json()) as ImportAnswer).total_rows]).to.deep.equal([200, 2]);
+    }
+  });
+
+  it('that broke off, has no name or no boundary, or is in an encoding that is out of use: 400; too many: 413', async () => {
+    const file = { headers: [named('file', '; filename="a.csv"')], content: csv };
+    const whole = Buffer.from(formOf(file).content);
+    const multipart = (content: string | Uint8Array, type = 'multipart/form-data; boundary=b') => ({ type, content });
+    for (const raw of [
+      multipart(''),
+      multipart(whole.subarray(0, -6)),
+      multipart(whole.subarray(0, 30)),
+      multipart(whole, 'multipart/form-data'),
+      multipart(whole, 'multipart/form-data; boundary=c'),
+      formOf({ ...file, headers: ['Content-Type: text/csv'] }),
+      formOf({ ...file, headers: [...file.headers, 'Content-Transfer-Encoding: quoted-printable'] }),
+    ]) {
+      const { status, body } = await sent(raw);
+      expect([status, body.code, body.detail]).to.deep.equal([
+        400,
+        'BAD_REQUEST',
+        'The form cannot be read, or it broke off.',
+      ]);
+    }
+    const field = (content: string, i: number) => ({ headers: [named(`field_${i}`)], content });
+    for (const raw of [
+      formOf(file, ...Array.from({ length: 21 }, (_, i) => field('1', i))),
+      formOf(file, field('x'.repeat(70_000), 1)),
+    ])
+      expect((await sent(raw)).body.code).to.equal('TOO_LARGE');
   });
 
   it('a second file, an option that belongs into the query and an unknown field are told, not passed over', async () => {

@@ -20,6 +20,14 @@ export const limitGuards: readonly Guard[] = [
     title: 'are taken from the addresses of WEBHOOK_ALLOWED_IPS; from elsewhere 403, and nothing is stored',
   },
   {
+    refuses: 'a form of more parts than a file and twenty fields',
+    file: 'api/http/body/form.ts',
+    text: 'if (parts.length > limits.fields + 1) refuse',
+    without: 'if (parts.length > 1_000_000) refuse',
+    test: 'test/data/upload-parts.test.ts',
+    title: 'that broke off, has no name or no boundary, or is in an encoding that is out of use: 400; too many: 413',
+  },
+  {
     refuses: 'more imports of one user at once than leave connections to others',
     file: 'api/imports/participant-import.service.ts',
     text: 'const places = new PlacesPerUser(10);',

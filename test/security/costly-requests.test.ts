@@ -225,24 +225,36 @@ describe('Nothing that one caller sends keeps the API from the others', function
       );
   });
 
+  /** Sends a form with a CSV file. Its boundary is `b`. */
+  const sent = (content: string) => {
+    const form = [
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n',
+      content,
+      '\r\n--b--\r\n',
+    ].join('');
+    return admin.send('POST', `/api/studies/${study.id}/participants/import/csv?dry_run=true`, undefined, {
+      raw: { type: 'multipart/form-data; boundary=b', content: form },
+    });
+  };
+
+  for (const sign of ['\r', '\r\n', '\r\n--', '\r\n--b\r\n', '\r\n--b\r\n\r\n', '\r\n--b\r\nX: y\r\n\r\n'])
+    it(`a file of nothing but ${JSON.stringify(sign)}, of which boundaries are made, is taken in short turns`, async () => {
+      const content = `participant_code\n${sign.repeat((2 * 1024 * 1024) / sign.length)}`;
+      const { ms, status } = await hold(() => sent(content));
+      expect(status).to.be.oneOf([400, 413]);
+      expect(ms).to.be.below(MOST_MS);
+    });
+
   it('a file of nothing but lines is read elsewhere, and refused by their number', async () => {
-    const path = `/api/studies/${study.id}/participants/import/csv?dry_run=true`;
-    const sent = (content: string) => {
-      const form = [
-        '--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\nContent-Type: text/csv\r\n\r\n',
-        content,
-        '\r\n--b--\r\n',
-      ].join('');
-      return admin.send('POST', path, undefined, {
-        raw: { type: 'multipart/form-data; boundary=b', content: form },
-      });
-    };
-    const blank = `participant_code\n${'\n'.repeat(2 * 1024 * 1024)}`;
-    const refused = await sent(blank);
-    expect([refused.status, refused.body.code]).to.deep.equal([413, 'TOO_LARGE']);
-    const few = await cost(() => sent('participant_code\nA-1\n'));
-    const costs = { blank: await cost(() => sent(blank), few.ms + MOST_MS), few };
-    expect(costs.blank.ms, JSON.stringify(costs)).to.be.below(costs.few.ms + MOST_MS);
+    const of = (sign: string) => `participant_code\n${sign.repeat(2 * 1024 * 1024)}`;
+    const [lines, oneLine] = [of('\n'), of('A')];
+    expect(await sent(lines)).to.nested.include({ status: 413, 'body.code': 'TOO_LARGE' });
+    expect(await sent(oneLine)).to.nested.include({ status: 400, 'body.code': 'FILE_UNREADABLE' });
+    // As many bytes, which are taken over and refused as well: what the lines add is read elsewhere.
+    const one = await cost(() => sent(oneLine));
+    const costs = { lines: await cost(() => sent(lines), one.ms + MOST_MS), one };
+    expect(costs.lines.ms, JSON.stringify(costs)).to.be.below(one.ms + MOST_MS);
+    expect((await hold(() => sent(lines))).ms).to.be.below(MOST_MS);
     const spaced = await sent(`\n\nparticipant_code\n\n${'\n'.repeat(1000)}A-1\n,,\n`);
     expect([spaced.status, spaced.body.total_rows]).to.deep.equal([200, 1]);
     expect((spaced.body.imported_participants as { row: number }[])[0]!.row).to.equal(1005);
