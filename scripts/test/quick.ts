@@ -51,7 +51,9 @@ const checks: Check[] = [
   {
     what: 'types',
     command: [
-      bin('typescript/bin/tsc'),
+      bin('@typescript/native/bin/tsc'),
+      '--checkers',
+      '1',
       '--noEmit',
       '--incremental',
       '--tsBuildInfoFile',

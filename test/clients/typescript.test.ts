@@ -8,7 +8,7 @@ const compile = (folder: string) =>
   output(
     process.execPath,
     [
-      own('typescript', 'bin', 'tsc'),
+      own('@typescript', 'native', 'bin', 'tsc'),
       '--ignoreConfig',
       '--strict',
       ...['--noUncheckedIndexedAccess', '--skipLibCheck'],

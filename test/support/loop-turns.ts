@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './environment.js';
 import { usualMs } from './processor-speed.js';
+import { temporaryFolder } from './service.js';
 
 /** Processor time of a process's main thread while something went on, in milliseconds. */
 export interface Turns {
@@ -16,7 +16,8 @@ export interface Turns {
 
 /** The settings with which a process tells about its event loop, and where. */
 export function countingTurns(): { settings: Record<string, string>; folder: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'turns-'));
+  // In the system's own folder: a socket's path is limited to about 100 characters.
+  const folder = temporaryFolder('turns-', tmpdir());
   return {
     folder,
     settings: { NODE_OPTIONS: `--import=${join(root, 'test', 'support', 'loop-turns.mjs')}`, LOOP_TURNS: folder },

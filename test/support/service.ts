@@ -36,11 +36,17 @@ const folders: string[] = [];
 
 /** A new data folder outside the checkout; removed when the tests are over. */
 export function temporaryDataDir(): string {
-  const folder = mkdtempSync(join(process.env.TEST_DATA_ROOT ?? tmpdir(), 'research-assessment-test-'));
+  const folder = temporaryFolder('research-assessment-test-', process.env.TEST_DATA_ROOT ?? tmpdir());
   // As root, PostgreSQL runs as another user and must be able to pass through.
   chmodSync(folder, 0o711);
-  folders.push(folder);
   return join(folder, 'data');
+}
+
+/** A new folder, removed when the tests are over: with mocha after each file of `npm test`. */
+export function temporaryFolder(prefix: string, within: string): string {
+  const folder = mkdtempSync(join(within, prefix));
+  folders.push(folder);
+  return folder;
 }
 
 /**
