@@ -22,10 +22,6 @@ export interface FormLimits {
 }
 
 type Header = Record<string, string[] | undefined>;
-interface Arriving extends Part {
-  pieces: Buffer[];
-  size: number;
-}
 
 /** In a part's Content-Disposition; `filename*` has a non-ASCII name. */
 const NAMES_A_FILE = /;\s*filename\*?\s*=/i;
@@ -51,7 +47,7 @@ export function readParts(source: Readable, contentType: string, limits: FormLim
   const boundary = quoted ?? plain;
   if (boundary === undefined) return Promise.reject(unreadable());
   return new Promise((resolve, reject) => {
-    const parts: Arriving[] = [];
+    const parts: Part[] = [];
     const parser = new Dicer({ boundary });
     let bytesLeft = limits.fileBytes + limits.otherBytes,
       fieldBytesLeft = limits.otherBytes,
@@ -70,7 +66,7 @@ export function readParts(source: Readable, contentType: string, limits: FormLim
       unfinished -= 1;
       if (unfinished > 0) return;
       // A part that broke off within its headers has no name.
-      if (parts.every(({ name }) => name !== '')) resolve(parts.map(whole));
+      if (parts.every(({ name }) => name !== '')) resolve(parts);
       else brokeOff();
     };
 
@@ -78,26 +74,28 @@ export function readParts(source: Readable, contentType: string, limits: FormLim
       stream.on('error', brokeOff);
       // What the parser has already taken may hold thousands more.
       if (refused) return void stream.resume();
-      const part: Arriving = { name: '', isFile: false, bytes: Buffer.alloc(0), pieces: [], size: 0 };
+      const part: Part = { name: '', isFile: false, bytes: Buffer.alloc(0) };
       parts.push(part);
       if (parts.length > limits.fields + 1) refuse(tooLargeOnArrival(limits.fileBytes));
-      let encoding = '';
+      let encoding = '',
+        size = 0,
+        pieces: Buffer[] = [];
       stream.on('header', (header) => {
         encoding = describe(part, header as Header, limits.file);
         if (!UNCHANGED.has(encoding) && encoding !== 'base64') brokeOff();
         else if (part.isFile && parts.some((other) => other !== part && other.isFile)) refuse(moreFiles(limits.file));
       });
       stream.on('data', (piece: Buffer) => {
-        part.size += piece.length;
+        size += piece.length;
         if (!part.isFile) fieldBytesLeft -= piece.length;
-        if (part.size > limits.fileBytes || fieldBytesLeft < 0) refuse(tooLargeOnArrival(limits.fileBytes));
-        else part.pieces.push(piece);
+        if (size > limits.fileBytes || fieldBytesLeft < 0) refuse(tooLargeOnArrival(limits.fileBytes));
+        else pieces.push(piece);
       });
       stream.on('end', () => {
-        const bytes = Buffer.concat(part.pieces);
+        const bytes = Buffer.concat(pieces);
         part.bytes = encoding === 'base64' ? Buffer.from(bytes.toString('latin1'), 'base64') : bytes;
         // Without the pieces the file is in memory once.
-        part.pieces = [];
+        pieces = [];
       });
     });
     parser.on('error', brokeOff);
@@ -140,8 +138,6 @@ function describe(part: Part, header: Header, file: string): string {
   part.charset = CHARSET.exec(type)?.[1]?.toLowerCase();
   return encoding.trim().toLowerCase();
 }
-
-const whole = ({ name, isFile, bytes, charset }: Arriving): Part => ({ name, isFile, bytes, charset });
 
 const moreFiles = (path: string) =>
   problem('VALIDATION_FAILED', {
